@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The oracle: holds a subject against the shadow heap and the laws. It owns
+ * the shadow, the table of live blocks, the bindings and the statistics; it
+ * borrows the subject. The lab drives it:
+ *
+ *   oracle_begin            a new stream on a fresh subject
+ *   for each operation:
+ *     oracle_admits           else skip
+ *     oracle_operation_begin
+ *     ... perform; every event to oracle_event; at each STEP_END
+ *         oracle_check(ORACLE_INSIDE) ...
+ *     oracle_operation_end    the shadow follows; deaths are judged
+ *     oracle_check(ORACLE_BETWEEN)
+ *   oracle_close_begin, subject closed, oracle_closed
+ *
+ * The first violation is kept as the finding; from then on every call does
+ * nothing. It never prints.
+ */
+#ifndef PENUMBRA_ORACLE_ORACLE_H
+#define PENUMBRA_ORACLE_ORACLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "oracle/law.h"
+#include "subject.h"
+
+struct oracle;
+struct shadow;
+
+struct oracle_config {
+  uint64_t region_base;  /* the address range that blocks lie in */
+  uint64_t region_size;  /* bytes */
+  uint32_t granule;      /* blocks are aligned to this power of two */
+};
+
+enum { ORACLE_TEXT_MAX = 2048, ORACLE_OBJECTS_MAX = 4 };
+
+/* An object in a finding. number: the birth number of its block, from 1; 0
+ * for the root. */
+struct oracle_object {
+  uint64_t base;
+  uint32_t number;
+  uint32_t node;  /* shadow id; 0 if it is bound to none */
+  uint8_t kind;   /* enum subject_kind */
+  uint8_t colour; /* enum subject_colour when last surveyed */
+  uint8_t age;
+  bool live;      /* its block */
+};
+
+struct oracle_finding {
+  enum law law; /* LAW_NONE: no finding */
+  uint8_t phase; /* enum subject_phase */
+  /* One sentence that names objects as kind #number. */
+  char message[ORACLE_TEXT_MAX];
+  /* For each object a line: kind, colour, list, path in the subject's heap if
+   * there is one, and in the shadow. */
+  char detail[ORACLE_TEXT_MAX];
+  struct oracle_object objects[ORACLE_OBJECTS_MAX];
+  uint32_t object_count;
+  /* Kinds, for the signature, as "table>string"; no numbers. */
+  char kinds[64];
+};
+
+/* What was checked and seen since oracle_new: shows that a clean verdict is
+ * no vacuous one. */
+struct oracle_stats {
+  uint64_t checks;            /* surveys judged */
+  uint64_t objects, edges;    /* surveyed */
+  uint64_t law[LAW_COUNT];    /* how often each law was applied to something */
+  uint64_t phase[SUBJECT_PHASE_COUNT]; /* checks in each phase */
+  /* RECOLOURED events by from and to */
+  uint64_t recoloured[SUBJECT_COLOUR_COUNT][SUBJECT_COLOUR_COUNT];
+  uint64_t barrier[2][2];     /* [forward, back][not taken, taken] */
+  uint64_t births, deaths;
+};
+
+enum oracle_when {
+  ORACLE_INSIDE,  /* at a micro-step boundary within an operation that may
+                   * have changed the heap: contents are not compared */
+  ORACLE_BETWEEN  /* after an operation, or after a micro-step that the lab
+                   * itself made: everything is judged */
+};
+
+/* NULL on no memory. */
+struct oracle *oracle_new(const struct oracle_config *config);
+void oracle_free(struct oracle *oracle);
+
+/* instance may still be NULL: oracle_attach gives it once open() is back. The
+ * events of open() come in between. */
+void oracle_begin(struct oracle *oracle, const struct subject *subject,
+                  bool large);
+void oracle_attach(struct oracle *oracle, struct subject_instance *instance);
+bool oracle_admits(const struct oracle *oracle, struct op op);
+void oracle_operation_begin(struct oracle *oracle, struct op op);
+void oracle_event(struct oracle *oracle, const struct subject_event *event);
+void oracle_operation_end(struct oracle *oracle, enum subject_status status,
+                          const struct subject_answer *answer);
+void oracle_check(struct oracle *oracle, enum oracle_when when);
+void oracle_close_begin(struct oracle *oracle);
+void oracle_closed(struct oracle *oracle);
+/* The lab's own laws (process.*): message is copied. */
+void oracle_accuse(struct oracle *oracle, enum law law, const char *message);
+
+/* LAW_NONE in ->law while there is none. */
+const struct oracle_finding *oracle_finding(const struct oracle *oracle);
+const struct oracle_stats *oracle_statistics(const struct oracle *oracle);
+/* The oracle could not go on for want of memory: the run is unchecked. */
+bool oracle_is_exhausted(const struct oracle *oracle);
+const struct shadow *oracle_shadow(const struct oracle *oracle);
+/* The birth number of the live (or last) block at base; 0 if there is none. */
+uint32_t oracle_number(const struct oracle *oracle, uint64_t base);
+/* The number of live blocks that are objects: of proportions and budgets. */
+size_t oracle_block_count(const struct oracle *oracle);
+
+#endif

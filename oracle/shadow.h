@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The shadow heap: what the operations have built, as a plain graph that
+ * never collects anything. It owns the nodes and knows nothing of objects,
+ * colours or memory; the oracle binds its nodes to objects. Only the oracle
+ * calls it.
+ *
+ * Nodes: the root, tables, userdata, closures and coroutines, by id. Strings
+ * are values, by content. Upvalues are cells: open ones alias a register of a
+ * frame, closed ones hold a value.
+ *
+ * Each node has a sum over its edges: the commutative sum of shadow_hash() of
+ * each (label, key, value). The oracle computes the same over an object's
+ * surveyed edges, so that equal contents are recognised without a search; a
+ * difference is then looked up edge by edge (shadow_lookup, shadow_visit).
+ */
+#ifndef PENUMBRA_ORACLE_SHADOW_H
+#define PENUMBRA_ORACLE_SHADOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "subject.h"
+
+struct shadow;
+
+/* Tags of shadow values: the scalars of enum subject_tag (never
+ * SUBJECT_OBJECT), and: */
+enum {
+  SHADOW_STRING = 16, /* bits: string id */
+  SHADOW_NODE = 17    /* bits: node id */
+};
+
+struct shadow_value {
+  uint64_t bits;
+  uint8_t tag;
+};
+
+enum shadow_id {
+  SHADOW_ROOT,     /* edges REGISTRY, GLOBALS, MAIN, CURRENT, BASICMETA */
+  SHADOW_REGISTRY, /* a table; holds "k<n>" and references */
+  SHADOW_GLOBALS,  /* a table */
+  SHADOW_MAIN,     /* the main coroutine */
+  SHADOW_FIRST     /* first id that an operation may make */
+};
+
+/* NULL on no memory. */
+struct shadow *shadow_new(void);
+void shadow_free(struct shadow *shadow);
+/* Back to an empty heap, keeping memory for reuse. large: OP_SCALE_LARGE. */
+void shadow_clear(struct shadow *shadow, bool large);
+
+/* Whether op is well-typed in this state; else it is to be skipped. setup and
+ * close are not the shadow's business: always admitted. */
+bool shadow_admits(const struct shadow *shadow, struct op op);
+
+enum { SHADOW_MESSAGE_MAX = 240 };
+enum shadow_result {
+  SHADOW_OK,
+  SHADOW_ILLEGAL,  /* the answer or status is none that the row allows */
+  SHADOW_NO_MEMORY /* the shadow itself is out of memory */
+};
+
+/* Follows an admitted operation. answer holds SUBJECT_ANSWERS_MAX values for
+ * operations marked OP_OPEN (an object that is bound to no node comes as tag
+ * SUBJECT_OTHER), else it is not read. status NO_MEMORY changes nothing.
+ * On SHADOW_ILLEGAL message (SHADOW_MESSAGE_MAX bytes) says why. */
+enum shadow_result shadow_apply(struct shadow *shadow, struct op op,
+                                enum subject_status status,
+                                const struct shadow_value *answer,
+                                char *ret_message);
+
+/* Nodes made by the last shadow_apply: ids first <= id < first + count. */
+uint32_t shadow_births(const struct shadow *shadow, uint32_t *ret_first);
+uint32_t shadow_node_count(const struct shadow *shadow);
+enum subject_kind shadow_kind(const struct shadow *shadow, uint32_t id);
+/* The running coroutine, and whether it has a base frame only. */
+uint32_t shadow_running(const struct shadow *shadow);
+
+/* Reachability. shadow_reach() brings it up to date after an apply (cheap
+ * when nothing changed) and returns how many nodes are reachable. was: before
+ * the last apply; is: now. */
+uint32_t shadow_reach(struct shadow *shadow);
+bool shadow_was_reachable(const struct shadow *shadow, uint32_t id);
+bool shadow_is_reachable(const struct shadow *shadow, uint32_t id);
+
+/* Strings: contents to id and back. Ids are dense from 1; find gives 0 for
+ * contents that no operation has made. */
+uint32_t shadow_string_find(const struct shadow *shadow, const uint8_t *bytes,
+                            size_t length);
+const uint8_t *shadow_string_bytes(const struct shadow *shadow, uint32_t id,
+                                   size_t *ret_length);
+
+/* ---- edges ----------------------------------------------------------- */
+
+/* The hash of one edge; label UPVALUE means the value in the cell. Both sides
+ * call it. */
+static inline uint64_t
+shadow_mix(uint64_t x)
+{
+  x ^= x >> 32;
+  x *= 0x9e3779b97f4a7c15u;
+  x ^= x >> 29;
+  return x;
+}
+
+static inline uint64_t
+shadow_hash(uint8_t label, struct shadow_value key, struct shadow_value value)
+{
+  uint64_t h = shadow_mix(key.bits + ((uint64_t)key.tag << 56) + label * 0x9e37u);
+  h = (h ^ value.bits) * 0xbf58476d1ce4e5b9u + value.tag;
+  return h ^ (h >> 31);
+}
+
+/* Sum over all edges of the node, labels INTERNAL, PROTOTYPE, VALUE, CONSTANT
+ * and NESTED excluded: they are never the stream's. Keys are as in enum
+ * subject_label; labels without key have key nil. */
+uint64_t shadow_sum(const struct shadow *shadow, uint32_t id);
+/* false if the node has no such edge. */
+bool shadow_lookup(const struct shadow *shadow, uint32_t id, uint8_t label,
+                   struct shadow_value key, struct shadow_value *ret_value);
+/* Calls visit for each edge in a fixed order until it returns false. */
+void shadow_visit(const struct shadow *shadow, uint32_t id,
+                  bool (*visit)(void *user, uint8_t label,
+                                struct shadow_value key,
+                                struct shadow_value value),
+                  void *user);
+/* The cell behind upvalue n of a Lua closure; 0 if it has none such. Cell ids
+ * are dense from 1. */
+uint32_t shadow_cell(const struct shadow *shadow, uint32_t closure,
+                     uint32_t n);
+uint32_t shadow_cell_count(const struct shadow *shadow);
+
+/* ---- words ----------------------------------------------------------- */
+
+/* Writes a path from the root to the node, as
+ * "globals.g3[1].metatable", NUL-terminated and shortened to size; false if
+ * the node is unreachable. */
+bool shadow_path(const struct shadow *shadow, uint32_t id, char *ret_text,
+                 size_t size);
+/* A value for people: "nil", "12", "\"s3\"", "table 7". */
+void shadow_print(const struct shadow *shadow, struct shadow_value value,
+                  char *ret_text, size_t size);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The heap: the collector's state and the functions by which the object
+ * modules and the collector's modules use each other. Internal to src/gc.
+ *
+ * The modules, and what each one owns:
+ *   heap.c     open, close, allocation, byte count, births (gc_object_new)
+ *   mark.c     roots, traversal by kind, grey lists, the atomic phase
+ *   sweep.c    the flip's aftermath: sweeping lists, freeing by kind
+ *   barrier.c  forward and back barrier
+ *   cycle.c    the micro-step function: phases; full collection
+ *   pace.c     debt, paced and explicit steps, stop and restart
+ *   string.c table.c function.c thread.c   object kinds
+ *   api_*.c    gc.h
+ *   dialect.c  the table of dialects; fault.c the seeded faults
+ *
+ * Invariants (the oracle's law ids in brackets):
+ *   phase <= ENTER_ATOMIC: no black object refers to a white one
+ *     [tricolour.black-to-white], except from grey parents;
+ *   each grey object but open upvalues and fixed ones is on exactly one grey
+ *     list [tricolour.grey-unlisted, .listed-not-grey, .listed-twice];
+ *   OTHER white exists only from flip to the end of sweep, ahead of the
+ *     sweep [tricolour.other-white]; births are CURRENT white.
+ */
+#ifndef PENUMBRA_GC_HEAP_H
+#define PENUMBRA_GC_HEAP_H
+
+#include "gc/dialect.h"
+#include "gc/fault.h"
+#include "gc/listen.h"
+#include "gc/object.h"
+
+/* Interned names that every heap holds fixed. */
+enum gc_name {
+  GC_NAME_INDEX,
+  GC_NAME_NEWINDEX,
+  GC_NAME_CLOSE,
+  GC_NAME_COUNT
+};
+
+struct gc_string_table {
+  struct gc_string **buckets;
+  uint32_t bucket_count; /* power of two */
+  uint32_t count;        /* strings */
+};
+
+struct gc_heap {
+  gc_allocator allocate;
+  void *user;
+  struct gc_listener *listener;
+  const struct gc_dialect *dialect;
+  enum gc_fault fault; /* GC_FAULT_NONE, or the one that is on */
+
+  /* pacing, bytes; bytes in use = total + debt */
+  int64_t total;
+  int64_t debt; /* a step is due when positive */
+  int64_t estimate; /* bytes in use after the last atomic phase */
+  uint32_t pause_percent;
+  uint32_t step_multiplier_percent;
+  uint32_t step_size_log2;
+  bool stopped;  /* by the host */
+  bool stepping; /* inside a micro-step: no paced step may start */
+
+  /* heap lists */
+  struct gc_object *all;
+  struct gc_object *finalizable;
+  struct gc_object *pending;
+  struct gc_object *fixed;
+  struct gc_object **sweep; /* the link that the sweep looks at next */
+
+  /* grey lists, through grey_next */
+  struct gc_object *grey;
+  struct gc_object *grey_again;
+
+  uint8_t phase;         /* enum gc_phase */
+  uint8_t current_white; /* GC_MARK_WHITE0 or GC_MARK_WHITE1 */
+  uint32_t sequence;     /* last birth number */
+
+  struct gc_string_table strings;
+  struct gc_string *names[GC_NAME_COUNT];
+
+  /* roots */
+  struct gc_value registry;
+  struct gc_thread *main;
+  struct gc_thread *running;
+  struct gc_table *metatables[GC_BASIC_COUNT];
+
+  struct gc_thread *open_threads; /* threads with open upvalues */
+};
+
+/* ---- heap.c ---------------------------------------------------------- */
+
+/* Allocates, resizes, frees through the host's allocator and counts bytes.
+ * NULL on no memory (then nothing changed). */
+void *gc_memory_resize(struct gc_heap *heap, void *block, size_t old_size,
+                       size_t new_size);
+/* A new object of size bytes at the head of `all`: current white. Its fields
+ * after the header are not initialised. NULL on no memory. Runs no step. */
+struct gc_object *gc_object_new(struct gc_heap *heap, enum gc_kind kind,
+                                size_t size);
+/* Tells the listener. The choke points call it; nobody else does. */
+void gc_tell(struct gc_heap *heap, const struct gc_event *event);
+
+/* ---- colours: the choke points (heap.c) ------------------------------ */
+
+enum gc_colour gc_colour_of(const struct gc_heap *heap,
+                            const struct gc_object *object);
+void gc_set_colour(struct gc_heap *heap, struct gc_object *object,
+                   enum gc_colour colour);
+void gc_set_phase(struct gc_heap *heap, enum gc_phase phase);
+
+static inline bool
+gc_is_white(const struct gc_object *object)
+{
+  return object->mark & GC_MARK_WHITES;
+}
+
+static inline bool
+gc_is_black(const struct gc_object *object)
+{
+  return object->mark & GC_MARK_BLACK;
+}
+
+static inline bool
+gc_is_grey(const struct gc_object *object)
+{
+  return !(object->mark & GC_MARK_COLOURS);
+}
+
+/* Found dead by the last mark: the other white. */
+static inline bool
+gc_is_dead(const struct gc_heap *heap, const struct gc_object *object)
+{
+  return object->mark & (GC_MARK_WHITES & ~heap->current_white);
+}
+
+static inline bool
+gc_keeps_invariant(const struct gc_heap *heap)
+{
+  return heap->phase >= GC_PHASE_PROPAGATE && heap->phase <= GC_PHASE_ATOMIC;
+}
+
+static inline bool
+gc_is_sweeping(const struct gc_heap *heap)
+{
+  return heap->phase >= GC_PHASE_SWEEP && heap->phase <= GC_PHASE_SWEEP_END;
+}
+
+/* ---- barrier.c ------------------------------------------------------- */
+
+/* Each call site passes the id of the fault that drops its barrier, so that
+ * every site can be broken alone. parent has just been made to refer to
+ * child (NULL: nothing collectable). */
+void gc_barrier_forward(struct gc_heap *heap, struct gc_object *parent,
+                        struct gc_object *child, enum gc_fault dropped_by);
+void gc_barrier_back(struct gc_heap *heap, struct gc_object *parent,
+                     struct gc_object *child, enum gc_fault dropped_by);
+
+/* ---- mark.c ---------------------------------------------------------- */
+
+void gc_mark_object(struct gc_heap *heap, struct gc_object *object);
+void gc_mark_value(struct gc_heap *heap, const struct gc_value *value);
+/* Resets the grey lists and marks the roots. */
+void gc_mark_start(struct gc_heap *heap);
+/* Visits one grey object; returns its cost in work units. */
+size_t gc_mark_propagate(struct gc_heap *heap);
+/* The atomic phase: ends with the flip. Returns its cost. */
+size_t gc_mark_atomic(struct gc_heap *heap);
+
+/* ---- sweep.c --------------------------------------------------------- */
+
+/* Begins sweeping `all`: sweeps up to the first live object. */
+void gc_sweep_enter(struct gc_heap *heap);
+/* Sweeps at most `limit` objects from *heap->sweep on. When the list ends
+ * heap->sweep becomes NULL. Returns how many it looked at. */
+size_t gc_sweep_some(struct gc_heap *heap, size_t limit);
+void gc_object_free(struct gc_heap *heap, struct gc_object *object);
+/* At close: frees every object of every list. */
+void gc_sweep_everything(struct gc_heap *heap);
+
+/* ---- string.c -------------------------------------------------------- */
+
+/* NULL on no memory. A dead interned string that is found again is made
+ * current white. */
+struct gc_string *gc_string_new(struct gc_heap *heap, const char *bytes,
+                                size_t length);
+void gc_string_unlink(struct gc_heap *heap, struct gc_string *string);
+/* Halves the string table if it is mostly empty; failure is tolerated. */
+void gc_string_table_shrink(struct gc_heap *heap);
+bool gc_string_equal(const struct gc_string *a, const struct gc_string *b);
+
+/* ---- table.c --------------------------------------------------------- */
+
+struct gc_table *gc_table_new(struct gc_heap *heap);
+enum gc_status gc_table_resize(struct gc_heap *heap, struct gc_table *table,
+                               uint32_t array_size, uint32_t hash_slots);
+/* The value at key, or NULL if absent or nil. */
+const struct gc_value *gc_table_get(const struct gc_table *table,
+                                    const struct gc_value *key);
+/* Stores; runs the back barrier. */
+enum gc_status gc_table_set(struct gc_heap *heap, struct gc_table *table,
+                            const struct gc_value *key,
+                            const struct gc_value *value);
+int64_t gc_table_length(const struct gc_table *table);
+/* Advances key and gives the value; false at the end. key must be nil or a key
+ * (possibly a dead one) of the table. */
+bool gc_table_next(const struct gc_table *table, struct gc_value *key,
+                   struct gc_value *ret_value);
+void gc_table_free(struct gc_heap *heap, struct gc_table *table);
+bool gc_value_equal(const struct gc_value *a, const struct gc_value *b);
+/* Integral floats become integers; other keys stay. */
+struct gc_value gc_key_normalised(const struct gc_value *key);
+
+/* ---- function.c ------------------------------------------------------ */
+
+struct gc_native_closure *gc_native_closure_new(struct gc_heap *heap,
+                                                gc_native function,
+                                                uint8_t count);
+struct gc_prototype *gc_prototype_new(struct gc_heap *heap,
+                                      uint8_t upvalue_count);
+void gc_prototype_free(struct gc_heap *heap, struct gc_prototype *prototype);
+/* All upvalues NULL. */
+struct gc_closure *gc_closure_new(struct gc_heap *heap,
+                                  struct gc_prototype *prototype,
+                                  uint8_t count);
+/* A fresh closed upvalue that holds nil. */
+struct gc_upvalue *gc_upvalue_new(struct gc_heap *heap);
+/* The open upvalue of a slot, made if there is none. */
+struct gc_upvalue *gc_upvalue_find(struct gc_thread *thread, uint32_t slot);
+/* Closes the open upvalues of slots `from` and up. */
+void gc_upvalue_close(struct gc_thread *thread, uint32_t from);
+static inline bool
+gc_upvalue_is_open(const struct gc_upvalue *upvalue)
+{
+  return upvalue->slot != &upvalue->closed;
+}
+
+/* ---- thread.c -------------------------------------------------------- */
+
+/* Does not anchor it. NULL on no memory. */
+struct gc_thread *gc_thread_new(struct gc_heap *heap);
+/* Closes nothing in the mutator's sense: open upvalues become closed, blocks
+ * are freed. */
+void gc_thread_free(struct gc_heap *heap, struct gc_thread *thread);
+enum gc_status gc_thread_grow(struct gc_thread *thread, uint32_t slots);
+/* In the atomic phase: clears dead slots and shrinks stack and frames. */
+void gc_thread_clear_dead_slots(struct gc_thread *thread);
+void gc_thread_shrink(struct gc_thread *thread);
+
+/* ---- cycle.c --------------------------------------------------------- */
+
+/* Micro-steps until the phase is reached. */
+void gc_run_until(struct gc_heap *heap, enum gc_phase phase);
+
+/* ---- pace.c ---------------------------------------------------------- */
+
+/* Sets the debt after a cycle from the estimate and the pause. */
+void gc_pace_after_cycle(struct gc_heap *heap);
+void gc_pace_set_debt(struct gc_heap *heap, int64_t debt);
+
+#endif

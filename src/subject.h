@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The contract: what anything under verification must do and must show. It
+ * includes only the operation language. An adapter implements struct subject
+ * (the functions) and reports what its heap looks like in the terms below;
+ * the oracle knows a collector by nothing else.
+ *
+ * Capabilities say how much a subject can show. Each law names those that it
+ * needs, so an adapter that can only be opened, driven and closed is already
+ * held against the laws that see events of the arena and answers.
+ */
+#ifndef PENUMBRA_SUBJECT_H
+#define PENUMBRA_SUBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ops/ops.h"
+
+/* ---- values ---------------------------------------------------------- */
+
+enum subject_tag {
+  SUBJECT_NIL,
+  SUBJECT_BOOLEAN,  /* bits 0 or 1 */
+  SUBJECT_INTEGER,  /* bits of an int64_t */
+  SUBJECT_FLOAT,    /* bits of a double */
+  SUBJECT_LIGHTUD,  /* bits: its number (op lightud), never an address */
+  SUBJECT_CFUNC,    /* bits: its number (op cfunc) */
+  SUBJECT_OBJECT,   /* bits: base address of the object's block */
+  SUBJECT_OTHER     /* a value no operation can make; bits: anything stable */
+};
+
+struct subject_value {
+  uint64_t bits;
+  uint8_t tag; /* enum subject_tag */
+};
+
+/* ---- objects --------------------------------------------------------- */
+
+enum subject_kind {
+  SUBJECT_KIND_STRING_SHORT, /* interned */
+  SUBJECT_KIND_STRING_LONG,
+  SUBJECT_KIND_TABLE,
+  SUBJECT_KIND_USERDATA,
+  SUBJECT_KIND_CCLOSURE,
+  SUBJECT_KIND_CLOSURE, /* Lua closure */
+  SUBJECT_KIND_THREAD,
+  SUBJECT_KIND_PROTOTYPE,
+  SUBJECT_KIND_UPVALUE,
+  SUBJECT_KIND_CDATA,
+  SUBJECT_KIND_TRACE,
+  SUBJECT_KIND_ROOT, /* not an object: the state itself; base is 0 */
+  SUBJECT_KIND_COUNT
+};
+
+/* White is two colours while sweeping: CURRENT (alive, or born since the
+ * flip) and OTHER (found dead by the last mark). Outside the time from flip
+ * to end of sweep no object is OTHER. */
+enum subject_colour {
+  SUBJECT_WHITE_CURRENT,
+  SUBJECT_WHITE_OTHER,
+  SUBJECT_GREY,
+  SUBJECT_BLACK,
+  SUBJECT_COLOUR_COUNT
+};
+
+/* The list that an object is linked into as heap member. */
+enum subject_list {
+  SUBJECT_LIST_NONE, /* e.g. the main thread where it is in no list */
+  SUBJECT_LIST_ALL,
+  SUBJECT_LIST_FINALIZABLE,
+  SUBJECT_LIST_PENDING, /* separated, waits for its finalizer */
+  SUBJECT_LIST_FIXED,
+  SUBJECT_LIST_STRINGS, /* only in the string table */
+  SUBJECT_LIST_COUNT
+};
+
+/* Grey lists (the collector's work lists). */
+enum subject_grey {
+  SUBJECT_GREY_NONE,
+  SUBJECT_GREY_NOW,   /* to be visited */
+  SUBJECT_GREY_AGAIN, /* to be visited again in the atomic phase */
+  SUBJECT_GREY_WEAK,
+  SUBJECT_GREY_EPHEMERON,
+  SUBJECT_GREY_ALLWEAK,
+  SUBJECT_GREY_COUNT
+};
+
+enum subject_object_flag {
+  /* In a list that is being swept, and the sweep has been here already (or
+   * the object is newer than the sweep). Meaningless outside sweeps. */
+  SUBJECT_OBJECT_SWEPT = 1,
+  SUBJECT_OBJECT_FIXED = 2,    /* never collected */
+  SUBJECT_OBJECT_OPEN = 4,     /* an open upvalue */
+  SUBJECT_OBJECT_INTERNED = 8  /* found in the string table while surveying */
+};
+
+struct subject_object {
+  uint64_t base;       /* of its block; 0 for the root */
+  const uint8_t *text; /* strings: their bytes; borrows until survey ends */
+  uint32_t size;       /* bytes of the main block */
+  uint32_t text_size;
+  uint8_t kind;   /* enum subject_kind */
+  uint8_t colour; /* enum subject_colour */
+  uint8_t list;   /* enum subject_list */
+  uint8_t age;    /* 0 where there are no ages */
+  uint8_t flags;  /* enum subject_object_flag */
+};
+
+/* Edge labels. key is used where the row says so. */
+enum subject_label {
+  SUBJECT_LABEL_ENTRY,     /* table entry: key -> value, value not nil */
+  SUBJECT_LABEL_METATABLE, /* of a table or userdata */
+  SUBJECT_LABEL_UPVALUE,   /* closure: key n; value: the upvalue object where
+                            * the subject has such, else the value */
+  SUBJECT_LABEL_VALUE,     /* upvalue object: its value */
+  SUBJECT_LABEL_USERVALUE, /* userdata: key n from 0 */
+  SUBJECT_LABEL_PROTOTYPE, /* closure: its prototype */
+  SUBJECT_LABEL_CONSTANT,  /* prototype: key n */
+  SUBJECT_LABEL_NESTED,    /* prototype: key n */
+  SUBJECT_LABEL_FUNCTION,  /* thread: function of frame n (base frame 0) */
+  SUBJECT_LABEL_REGISTER,  /* thread: key frame * 65536 + register */
+  SUBJECT_LABEL_VARARG,    /* thread: key frame * 65536 + n */
+  SUBJECT_LABEL_TBC,       /* thread: key frame * 65536 + n from 0 */
+  SUBJECT_LABEL_START,     /* thread: function of a not yet started one */
+  SUBJECT_LABEL_RESUMED,   /* thread: the coroutine that it waits for */
+  SUBJECT_LABEL_REGISTRY,  /* root */
+  SUBJECT_LABEL_GLOBALS,   /* root: the globals table */
+  SUBJECT_LABEL_MAIN,      /* root: main thread */
+  SUBJECT_LABEL_CURRENT,   /* root: running thread */
+  SUBJECT_LABEL_BASICMETA, /* root: key basic type (OP_BASIC_*) */
+  SUBJECT_LABEL_INTERNAL,  /* anything else that is a strong reference but not
+                            * of the stream: fixed names, caches, drivers */
+  SUBJECT_LABEL_COUNT
+};
+
+enum subject_strength {
+  SUBJECT_STRONG,
+  SUBJECT_WEAK,     /* must not dangle once its referent is swept, but does
+                     * not keep it */
+  SUBJECT_EPHEMERON /* value held only through its key */
+};
+
+/* A reference from the object last surveyed. A table entry is one edge with
+ * both its key and its value. Nil-valued entries, slots above a stack's top
+ * and edges out of dead (OTHER white) objects are not edges. Scalars are
+ * given too: contents are compared. */
+struct subject_edge {
+  struct subject_value key; /* number operands: SUBJECT_INTEGER */
+  struct subject_value value;
+  uint8_t label;          /* enum subject_label */
+  uint8_t key_strength;   /* enum subject_strength */
+  uint8_t value_strength; /* enum subject_strength */
+};
+
+/* Abstract phases, in cycle order; the first eight are the operation
+ * language's PHASE words. ATOMIC is seen in events only. */
+enum subject_phase {
+  SUBJECT_PHASE_PAUSE = OP_PHASE_PAUSE,
+  SUBJECT_PHASE_PROPAGATE = OP_PHASE_PROPAGATE,
+  SUBJECT_PHASE_ENTER_ATOMIC = OP_PHASE_ENTER_ATOMIC,
+  SUBJECT_PHASE_SWEEP = OP_PHASE_SWEEP,
+  SUBJECT_PHASE_SWEEP_FINALIZABLE = OP_PHASE_SWEEP_FINALIZABLE,
+  SUBJECT_PHASE_SWEEP_PENDING = OP_PHASE_SWEEP_PENDING,
+  SUBJECT_PHASE_SWEEP_END = OP_PHASE_SWEEP_END,
+  SUBJECT_PHASE_FINALIZE = OP_PHASE_FINALIZE,
+  SUBJECT_PHASE_ATOMIC,
+  SUBJECT_PHASE_COUNT
+};
+
+/* ---- the survey ------------------------------------------------------ */
+
+/* What the oracle gives to survey(). The subject shows its whole heap:
+ * heap() once, then the root with its edges, then each object of each heap
+ * list with its edges and parts, then each member of each grey list. A walk
+ * asks is_live() before it follows a list link or reads a stack through a
+ * pointer; on false it calls broken() and leaves that walk. */
+struct subject_heap {
+  uint64_t bytes; /* the subject's own byte count; 0 if it keeps none */
+  uint8_t phase;  /* enum subject_phase */
+  bool stopped;
+};
+
+struct subject_visitor {
+  void (*heap)(struct subject_visitor *, const struct subject_heap *);
+  void (*object)(struct subject_visitor *, const struct subject_object *);
+  void (*edge)(struct subject_visitor *, const struct subject_edge *);
+  /* A further block that the object last surveyed owns. */
+  void (*part)(struct subject_visitor *, uint64_t base, size_t size);
+  /* Membership of a grey list, after all objects. */
+  void (*grey)(struct subject_visitor *, uint64_t base, enum subject_grey);
+  /* A link of the named structure ("allgc", "grey list", "string table",
+   * "open upvalues", "stack", ...) leads to target, which is no live block. */
+  void (*broken)(struct subject_visitor *, const char *where,
+                 uint64_t target);
+  bool (*is_live)(struct subject_visitor *, uint64_t base);
+};
+
+/* ---- events ---------------------------------------------------------- */
+
+enum subject_event_type {
+  SUBJECT_EVENT_ALLOCATED,  /* arena: base, size */
+  SUBJECT_EVENT_FREED,      /* arena: base, size as the subject said,
+                             * value: the size allocated */
+  SUBJECT_EVENT_BAD_FREE,   /* arena: base was no live block; size */
+  SUBJECT_EVENT_REFUSED,    /* arena: an allocation of size failed */
+  SUBJECT_EVENT_EXHAUSTED,  /* arena: out of addresses; the run is unchecked */
+  SUBJECT_EVENT_BIRTH,      /* base, kind, to: colour */
+  SUBJECT_EVENT_DEATH,      /* base, kind, from: colour; precedes FREED */
+  SUBJECT_EVENT_RECOLOURED, /* base, kind, from, to: colours */
+  SUBJECT_EVENT_RELISTED,   /* base, kind, from, to: lists */
+  SUBJECT_EVENT_GREYED,     /* base, kind, from, to: grey lists */
+  SUBJECT_EVENT_STORE,      /* base, kind: parent; value: base of the child */
+  SUBJECT_EVENT_BARRIER,    /* base, kind: parent; value: child or 0;
+                             * from: 0 forward, 1 back; to: taken or not */
+  SUBJECT_EVENT_PHASE,      /* from, to: phases */
+  SUBJECT_EVENT_STEP_BEGIN, /* a micro-step starts */
+  SUBJECT_EVENT_STEP_END,   /* a micro-step has ended: the lab may survey */
+  SUBJECT_EVENT_CLOSED,     /* a to-be-closed value (base) is being closed */
+  SUBJECT_EVENT_ASSERTION,  /* the subject's own assertion failed; text */
+  SUBJECT_EVENT_COUNT
+};
+
+struct subject_event {
+  uint64_t base;
+  uint64_t size;
+  uint64_t value;
+  const char *text; /* borrows until the call returns */
+  uint8_t type;     /* enum subject_event_type */
+  uint8_t kind;     /* enum subject_kind */
+  uint8_t from;
+  uint8_t to;
+};
+
+struct subject_sink {
+  void (*event)(struct subject_sink *, const struct subject_event *);
+};
+
+/* ---- the subject ----------------------------------------------------- */
+
+enum subject_status {
+  SUBJECT_DONE,
+  SUBJECT_NO_MEMORY,
+  SUBJECT_ERROR, /* the operation raised an error that its row allows */
+  SUBJECT_UNSUPPORTED
+};
+
+enum { SUBJECT_ANSWERS_MAX = 2 };
+
+/* Answers of an open operation: append, len, ref: value[0]; next: key and
+ * value. */
+struct subject_answer {
+  struct subject_value value[SUBJECT_ANSWERS_MAX];
+};
+
+/* What a subject lives in: owned by the lab, borrowed from open to close.
+ * allocate follows the realloc convention with the old size: new_size 0
+ * frees; NULL means no memory and the old block stays as it was. fault is
+ * the name of a seeded fault or NULL. */
+struct subject_env {
+  void *allocator;
+  void *(*allocate)(void *allocator, void *block, size_t old_size,
+                    size_t new_size);
+  struct subject_sink *sink;
+  const char *fault;
+  uint8_t mode; /* OP_MODE_* */
+};
+
+enum subject_capability {
+  SUBJECT_CAN_SURVEY = 1,     /* survey() shows objects, edges, parts */
+  SUBJECT_CAN_COLOUR = 2,     /* colours, lists and phases are true */
+  SUBJECT_CAN_STEP = 4,       /* micro_step() is the smallest unit */
+  SUBJECT_CAN_EVENTS = 8,     /* all of BIRTH to STEP_END are sent */
+  SUBJECT_CAN_COUNT = 16      /* the byte count covers all its blocks */
+};
+
+/* What differs by version, as the laws use it. Hand-written from manuals and
+ * sources (traits.def), never derived from the collector's code. */
+struct subject_traits {
+  uint32_t phases_kept;  /* bit (1 << phase): black never points to white */
+  uint32_t never_black;  /* bit (1 << kind): kinds that are never black */
+  uint32_t never_grey;   /* bit (1 << kind): kinds that are never grey */
+  bool open_upvalues_grey; /* open upvalues may be grey and in no list */
+  bool threads_grey;     /* a visited thread stays grey until atomic */
+  bool fixed_grey;       /* fixed objects are grey and in no list */
+  bool pending_swept;    /* objects that wait for finalizers are whitened */
+  bool emergency;        /* a failed allocation collects and tries again */
+  uint16_t sweep_batch;  /* objects that one sweep micro-step handles */
+};
+
+struct subject_instance; /* an adapter's own */
+
+struct subject {
+  const char *name;
+  const char *title; /* one line */
+  uint32_t capabilities; /* enum subject_capability */
+  const struct subject_traits *traits;
+  /* The seeded faults that env.fault may name; NULL-terminated or NULL. */
+  const char *const *faults;
+  /* From nothing: allocates only through env. NULL on no memory. */
+  struct subject_instance *(*open)(const struct subject_env *env);
+  /* To nothing: everything is freed. */
+  void (*close)(struct subject_instance *);
+  /* One admitted operation through the subject's real API. Leaves nothing of
+   * the stream on the C stack. */
+  enum subject_status (*perform)(struct subject_instance *, struct op,
+                                 struct subject_answer *ret_answer);
+  /* The smallest unit of collector work. */
+  void (*micro_step)(struct subject_instance *);
+  enum subject_phase (*phase)(struct subject_instance *);
+  void (*survey)(struct subject_instance *, struct subject_visitor *);
+};
+
+/* The registry of built-in subjects (src/subjects/subjects.c). */
+extern const struct subject *const subject_all[]; /* NULL-terminated */
+const struct subject *subject_find(const char *name);
+
+#endif
