@@ -98,8 +98,12 @@ void *gc_memory_resize(struct gc_heap *heap, void *block, size_t old_size,
  * after the header are not initialised. NULL on no memory. Runs no step. */
 struct gc_object *gc_object_new(struct gc_heap *heap, enum gc_kind kind,
                                 size_t size);
-/* Tells the listener. The choke points call it; nobody else does. */
+/* Tells the listener, if there is one. Choke points call it; STORE and CLOSING
+ * come from the one function of the object modules that does such a thing. */
 void gc_tell(struct gc_heap *heap, const struct gc_event *event);
+/* From `all` to `fixed`: never collected, grey for ever. object must be the
+ * newest one; used only while the heap is opened. */
+void gc_object_fix(struct gc_heap *heap, struct gc_object *object);
 
 /* ---- colours: the choke points (heap.c) ------------------------------ */
 
@@ -206,6 +210,8 @@ int64_t gc_table_length(const struct gc_table *table);
  * (possibly a dead one) of the table. */
 bool gc_table_next(const struct gc_table *table, struct gc_value *key,
                    struct gc_value *ret_value);
+/* This and the other _free functions free the parts and the object itself
+ * (gc_object_size of it); gc_object_free has told of the death before. */
 void gc_table_free(struct gc_heap *heap, struct gc_table *table);
 bool gc_value_equal(const struct gc_value *a, const struct gc_value *b);
 /* Integral floats become integers; other keys stay. */
@@ -234,13 +240,23 @@ gc_upvalue_is_open(const struct gc_upvalue *upvalue)
 {
   return upvalue->slot != &upvalue->closed;
 }
+/* Takes an open upvalue out of its thread's list. */
+static inline void
+gc_upvalue_unlink(struct gc_upvalue *upvalue)
+{
+  *upvalue->open_link = upvalue->open_next;
+  if (upvalue->open_next != NULL) {
+    upvalue->open_next->open_link = upvalue->open_link;
+  }
+}
 
 /* ---- thread.c -------------------------------------------------------- */
 
 /* Does not anchor it. NULL on no memory. */
 struct gc_thread *gc_thread_new(struct gc_heap *heap);
 /* Closes nothing in the mutator's sense: open upvalues become closed, blocks
- * are freed. */
+ * are freed. heap->open_threads does not hold it any more (mark.c has taken
+ * dead threads out; at close the list is dropped first). */
 void gc_thread_free(struct gc_heap *heap, struct gc_thread *thread);
 enum gc_status gc_thread_grow(struct gc_thread *thread, uint32_t slots);
 /* In the atomic phase: clears dead slots and shrinks stack and frames. */

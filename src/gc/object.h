@@ -128,6 +128,8 @@ struct gc_upvalue {
   struct gc_object head;
   struct gc_value *slot;
   struct gc_upvalue *open_next;
+  struct gc_upvalue **open_link; /* while open: what points to it in the list
+                                  * (a dead one is unlinked when freed) */
   struct gc_value closed;
 };
 
@@ -183,7 +185,55 @@ gc_value_is_object(const struct gc_value *value)
   return value->tag == GC_TAG_OBJECT;
 }
 
-/* The sizes of the blocks, in one place: used by allocation, free, survey. */
-size_t gc_object_size(const struct gc_object *object);
+/* The sizes of the main blocks, in one place: used by allocation, free,
+ * survey. SIZE_MAX, which no allocator gives, when a size does not fit. */
+static inline size_t
+gc_string_size(uint32_t length)
+{
+  return offsetof(struct gc_string, bytes) + (size_t)length + 1;
+}
+
+static inline size_t
+gc_userdata_size(size_t size, uint16_t user_values)
+{
+  size_t fixed = sizeof(struct gc_userdata)
+                 + user_values * sizeof(struct gc_value);
+
+  return size > SIZE_MAX - fixed ? SIZE_MAX : fixed + size;
+}
+
+static inline size_t
+gc_native_closure_size(uint8_t values)
+{
+  return sizeof(struct gc_native_closure) + values * sizeof(struct gc_value);
+}
+
+static inline size_t
+gc_closure_size(uint8_t upvalues)
+{
+  return sizeof(struct gc_closure) + upvalues * sizeof(struct gc_upvalue *);
+}
+
+size_t gc_object_size(const struct gc_object *object); /* heap.c */
+
+/* The link of the grey lists. Kinds that are never on one (strings and
+ * upvalues) have none and must not be asked. All others have it first. */
+static inline struct gc_object **
+gc_grey_link(struct gc_object *object)
+{
+  return (struct gc_object **)(void *)((char *)object
+                                       + offsetof(struct gc_table, grey_next));
+}
+
+#define GC_GREY_LINK_AGREES(TYPE)                             \
+  _Static_assert(offsetof(struct TYPE, grey_next)             \
+                     == offsetof(struct gc_table, grey_next), \
+                 "grey_next is the first field of " #TYPE)
+GC_GREY_LINK_AGREES(gc_userdata);
+GC_GREY_LINK_AGREES(gc_native_closure);
+GC_GREY_LINK_AGREES(gc_closure);
+GC_GREY_LINK_AGREES(gc_thread);
+GC_GREY_LINK_AGREES(gc_prototype);
+#undef GC_GREY_LINK_AGREES
 
 #endif
