@@ -188,6 +188,11 @@ void gc_sweep_everything(struct gc_heap *heap);
  * current white. */
 struct gc_string *gc_string_new(struct gc_heap *heap, const char *bytes,
                                 size_t length);
+struct gc_string *gc_string_concat(struct gc_heap *heap,
+                                   const struct gc_string *a,
+                                   const struct gc_string *b);
+/* Frees the buckets; gc_close calls it when the strings are gone. */
+void gc_string_table_free(struct gc_heap *heap);
 void gc_string_unlink(struct gc_heap *heap, struct gc_string *string);
 /* Halves the string table if it is mostly empty; failure is tolerated. */
 void gc_string_table_shrink(struct gc_heap *heap);
@@ -212,7 +217,16 @@ bool gc_table_next(const struct gc_table *table, struct gc_value *key,
                    struct gc_value *ret_value);
 /* This and the other _free functions free the parts and the object itself
  * (gc_object_size of it); gc_object_free has told of the death before. */
+/* Frees the parts and the table; the other kinds' free functions likewise. */
 void gc_table_free(struct gc_heap *heap, struct gc_table *table);
+/* Traversal: the key of a node whose value is nil is no reference any more; if
+ * it is an object it gets GC_TAG_DEAD_KEY. */
+static inline void
+gc_node_clear_key(struct gc_node *node)
+{
+  if (gc_value_is_object(&node->key))
+    node->key.tag = GC_TAG_DEAD_KEY;
+}
 bool gc_value_equal(const struct gc_value *a, const struct gc_value *b);
 /* Integral floats become integers; other keys stay. */
 struct gc_value gc_key_normalised(const struct gc_value *key);
@@ -235,6 +249,10 @@ struct gc_upvalue *gc_upvalue_new(struct gc_heap *heap);
 struct gc_upvalue *gc_upvalue_find(struct gc_thread *thread, uint32_t slot);
 /* Closes the open upvalues of slots `from` and up. */
 void gc_upvalue_close(struct gc_thread *thread, uint32_t from);
+/* Takes an open upvalue that is about to be freed out of its thread's list.
+ * Upvalues are younger than their thread, so a sweep meets them first and the
+ * thread is still there. */
+void gc_upvalue_unlink(struct gc_upvalue *upvalue);
 static inline bool
 gc_upvalue_is_open(const struct gc_upvalue *upvalue)
 {
@@ -252,8 +270,15 @@ gc_upvalue_unlink(struct gc_upvalue *upvalue)
 
 /* ---- thread.c -------------------------------------------------------- */
 
-/* Does not anchor it. NULL on no memory. */
+/* Suspended, not started, nil as its function; does not anchor it. NULL on no
+ * memory. */
 struct gc_thread *gc_thread_new(struct gc_heap *heap);
+/* Gives a new thread its base frame, with no slots yet. gc_open calls it for
+ * the main thread and makes it the running one. */
+void gc_thread_start(struct gc_thread *thread);
+/* Leaves all frames but the base frame and closes all that is open; the base
+ * frame is empty then. gc_close calls it for the main thread. */
+void gc_thread_unwind(struct gc_thread *thread);
 /* Closes nothing in the mutator's sense: open upvalues become closed, blocks
  * are freed. heap->open_threads does not hold it any more (mark.c has taken
  * dead threads out; at close the list is dropped first). */

@@ -128,6 +128,7 @@ struct gc_upvalue {
   struct gc_object head;
   struct gc_value *slot;
   struct gc_upvalue *open_next;
+  struct gc_upvalue **open_link; /* open: the link that points here */
   struct gc_upvalue **open_link; /* while open: what points to it in the list
                                   * (a dead one is unlinked when freed) */
   struct gc_value closed;
@@ -157,6 +158,8 @@ struct gc_frame {
   struct gc_frame *previous, *next;
   uint32_t function; /* slot of the function */
   uint32_t base;     /* slot of index 1; varargs lie between */
+  uint32_t limit;    /* slots below it are promised to the frame: the stack
+                      * never gets smaller than that */
   uint32_t flags;    /* enum gc_frame_flag */
 };
 
@@ -167,7 +170,8 @@ struct gc_thread {
   struct gc_value *stack;
   uint32_t stack_size; /* slots allocated */
   uint32_t top;        /* first free slot */
-  struct gc_frame *frame; /* current one; NULL if it has none */
+  struct gc_frame *frame; /* current one; NULL before the start (the function
+                           * to be run is in slot 0) and after the end */
   struct gc_frame first;  /* the base frame */
   uint32_t frame_depth;
   struct gc_upvalue *open;

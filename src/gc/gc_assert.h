@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * GC_ASSERT: a claim about this module itself, or about a caller's use of
+ * gc.h; on in every build. Never about what a seeded fault may have broken
+ * in a heap, for then the verifier would die of what it came to find.
+ */
+#ifndef PENUMBRA_GC_GC_ASSERT_H
+#define PENUMBRA_GC_GC_ASSERT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define GC_ASSERT(condition)                                           \
+  ((condition) ? (void)0                                               \
+               : (fprintf(stderr, "gc: %s:%d: assertion failed: %s\n", \
+                          __FILE__, __LINE__, #condition),             \
+                  abort()))
+
+#endif
