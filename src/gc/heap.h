@@ -217,15 +217,15 @@ bool gc_table_next(const struct gc_table *table, struct gc_value *key,
                    struct gc_value *ret_value);
 /* This and the other _free functions free the parts and the object itself
  * (gc_object_size of it); gc_object_free has told of the death before. */
-/* Frees the parts and the table; the other kinds' free functions likewise. */
 void gc_table_free(struct gc_heap *heap, struct gc_table *table);
 /* Traversal: the key of a node whose value is nil is no reference any more; if
  * it is an object it gets GC_TAG_DEAD_KEY. */
 static inline void
 gc_node_clear_key(struct gc_node *node)
 {
-  if (gc_value_is_object(&node->key))
+  if (gc_value_is_object(&node->key)) {
     node->key.tag = GC_TAG_DEAD_KEY;
+  }
 }
 bool gc_value_equal(const struct gc_value *a, const struct gc_value *b);
 /* Integral floats become integers; other keys stay. */
@@ -249,16 +249,13 @@ struct gc_upvalue *gc_upvalue_new(struct gc_heap *heap);
 struct gc_upvalue *gc_upvalue_find(struct gc_thread *thread, uint32_t slot);
 /* Closes the open upvalues of slots `from` and up. */
 void gc_upvalue_close(struct gc_thread *thread, uint32_t from);
-/* Takes an open upvalue that is about to be freed out of its thread's list.
- * Upvalues are younger than their thread, so a sweep meets them first and the
- * thread is still there. */
-void gc_upvalue_unlink(struct gc_upvalue *upvalue);
 static inline bool
 gc_upvalue_is_open(const struct gc_upvalue *upvalue)
 {
   return upvalue->slot != &upvalue->closed;
 }
-/* Takes an open upvalue out of its thread's list. */
+/* Takes an open upvalue out of its thread's list. Upvalues are younger than
+ * their thread, so a sweep meets dead ones before their thread is gone. */
 static inline void
 gc_upvalue_unlink(struct gc_upvalue *upvalue)
 {

@@ -128,7 +128,6 @@ struct gc_upvalue {
   struct gc_object head;
   struct gc_value *slot;
   struct gc_upvalue *open_next;
-  struct gc_upvalue **open_link; /* open: the link that points here */
   struct gc_upvalue **open_link; /* while open: what points to it in the list
                                   * (a dead one is unlinked when freed) */
   struct gc_value closed;
