@@ -64,8 +64,10 @@ enum shadow_result {
 
 /* Follows an admitted operation. answer holds SUBJECT_ANSWERS_MAX values for
  * operations marked OP_OPEN (an object that is bound to no node comes as tag
- * SUBJECT_OTHER), else it is not read. status NO_MEMORY changes nothing.
- * On SHADOW_ILLEGAL message (SHADOW_MESSAGE_MAX bytes) says why. */
+ * SUBJECT_OTHER), else it is not read. The status NO_MEMORY changes nothing
+ * and is legal for operations marked OP_ALLOCATES; UNSUPPORTED changes nothing;
+ * ERROR is legal for none. On SHADOW_ILLEGAL ret_message (SHADOW_MESSAGE_MAX
+ * bytes) says why; then and on SHADOW_NO_MEMORY the state is as before. */
 enum shadow_result shadow_apply(struct shadow *shadow, struct op op,
                                 enum subject_status status,
                                 const struct shadow_value *answer,
@@ -75,7 +77,7 @@ enum shadow_result shadow_apply(struct shadow *shadow, struct op op,
 uint32_t shadow_births(const struct shadow *shadow, uint32_t *ret_first);
 uint32_t shadow_node_count(const struct shadow *shadow);
 enum subject_kind shadow_kind(const struct shadow *shadow, uint32_t id);
-/* The running coroutine, and whether it has a base frame only. */
+/* The running coroutine. */
 uint32_t shadow_running(const struct shadow *shadow);
 
 /* Reachability. shadow_reach() brings it up to date after an apply (cheap
@@ -95,7 +97,9 @@ const uint8_t *shadow_string_bytes(const struct shadow *shadow, uint32_t id,
 /* ---- edges ----------------------------------------------------------- */
 
 /* The hash of one edge; label UPVALUE means the value in the cell. Both sides
- * call it. */
+ * call it. An edge whose value is nil counts as 0, whatever its label: whether
+ * a subject shows empty registers, user values and the like is its own
+ * affair. */
 static inline uint64_t
 shadow_mix(uint64_t x)
 {
@@ -108,7 +112,11 @@ shadow_mix(uint64_t x)
 static inline uint64_t
 shadow_hash(uint8_t label, struct shadow_value key, struct shadow_value value)
 {
-  uint64_t h = shadow_mix(key.bits + ((uint64_t)key.tag << 56) + label * 0x9e37u);
+  uint64_t h;
+
+  if (value.tag == SUBJECT_NIL)
+    return 0;
+  h = shadow_mix(key.bits + ((uint64_t)key.tag << 56) + label * 0x9e37u);
   h = (h ^ value.bits) * 0xbf58476d1ce4e5b9u + value.tag;
   return h ^ (h >> 31);
 }
@@ -117,10 +125,13 @@ shadow_hash(uint8_t label, struct shadow_value key, struct shadow_value value)
  * and NESTED excluded: they are never the stream's. Keys are as in enum
  * subject_label; labels without key have key nil. */
 uint64_t shadow_sum(const struct shadow *shadow, uint32_t id);
-/* false if the node has no such edge. */
+/* false if the node has no such edge. A place of fixed number that is empty (a
+ * register, an upvalue, a user value, a metatable) gives true and nil; a table
+ * entry that is absent gives false. Nil values have bits 0. */
 bool shadow_lookup(const struct shadow *shadow, uint32_t id, uint8_t label,
                    struct shadow_value key, struct shadow_value *ret_value);
-/* Calls visit for each edge in a fixed order until it returns false. */
+/* Calls visit for each edge whose value is not nil, in a fixed order, until it
+ * returns false. */
 void shadow_visit(const struct shadow *shadow, uint32_t id,
                   bool (*visit)(void *user, uint8_t label,
                                 struct shadow_value key,

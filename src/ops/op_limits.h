@@ -12,6 +12,9 @@ enum {
   OP_STREAM_MAX = 1 << 20,        /* operations in one stream */
   OP_STRING_MAX = 4096,           /* bytes of one string */
   OP_SHORT_STRING_MAX = 40,       /* bytes of an interned string */
+  OP_STRINGS_SMALL_MAX = 1 << 22, /* bytes of all strings of lstr and concat,
+                                   * small scale */
+  OP_STRINGS_LARGE_MAX = 1 << 28, /* the same, large scale */
   OP_TABLE_SLOTS_MAX = 1024,      /* of newtable, each part */
   OP_USERDATA_MAX = 4096,         /* bytes of one userdata */
   OP_CONSTANTS_MAX = 64,          /* of load */
