@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PENUMBRA_ASSERT(condition)                                        \
-  ((condition) ? (void)0                                                  \
-               : (fprintf(stderr, "penumbra: %s:%d: assertion failed: %s\n", \
-                          __FILE__, __LINE__, #condition),                \
+#define PENUMBRA_ASSERT(condition)                                             \
+  ((condition) ? (void)0                                                       \
+               : (fprintf(stderr, "penumbra: %s:%d: assertion failed: %s\n",   \
+                          __FILE__, __LINE__, #condition),                     \
                   abort()))
 #endif
 

@@ -103,20 +103,20 @@ struct range {
 };
 
 static const struct range ranges[OP_COUNT] = {
-  [OP_LSTR] = {0, 8, OP_STRING_MAX - OP_SHORT_STRING_MAX - 1},
-  [OP_NEWTABLE] = {0, 8, OP_TABLE_SLOTS_MAX},
-  [OP_NEWUD] = {0, 63, OP_USERDATA_MAX},
-  [OP_LOAD] = {0, 8, OP_CONSTANTS_MAX},
-  [OP_CALLV] = {0, 8, OP_VARARGS_MAX},
-  [OP_VARARG] = {0, 8, OP_VARARGS_MAX},
-  [OP_RESERVE] = {1, 63, OP_RESERVE_SMALL_MAX},
-  [OP_MICROSTEP] = {1, 20, OP_MICROSTEP_MAX},
-  [OP_STEP] = {0, 8, 1000},
-  [OP_FAILALLOC] = {0, 63, 1000},
-  [OP_HEAPLIMIT] = {0, 63, 1000},
-  [OP_CHURN] = {1, 63, 1000},
-  [OP_CHAIN] = {1, 63, 1000},
-  [OP_WIDE] = {1, 63, 1000},
+    [OP_LSTR] = {0, 8, OP_STRING_MAX - OP_SHORT_STRING_MAX - 1},
+    [OP_NEWTABLE] = {0, 8, OP_TABLE_SLOTS_MAX},
+    [OP_NEWUD] = {0, 63, OP_USERDATA_MAX},
+    [OP_LOAD] = {0, 8, OP_CONSTANTS_MAX},
+    [OP_CALLV] = {0, 8, OP_VARARGS_MAX},
+    [OP_VARARG] = {0, 8, OP_VARARGS_MAX},
+    [OP_RESERVE] = {1, 63, OP_RESERVE_SMALL_MAX},
+    [OP_MICROSTEP] = {1, 20, OP_MICROSTEP_MAX},
+    [OP_STEP] = {0, 8, 1000},
+    [OP_FAILALLOC] = {0, 63, 1000},
+    [OP_HEAPLIMIT] = {0, 63, 1000},
+    [OP_CHURN] = {1, 63, 1000},
+    [OP_CHAIN] = {1, 63, 1000},
+    [OP_WIDE] = {1, 63, 1000},
 };
 
 /* For an operation that the table above does not name. */
@@ -161,16 +161,14 @@ operand_generate(uint8_t code, enum op_operand operand,
     break;
   case OP_SCALE_LINEAR:
     /* A small number of registers would mostly mean "nearly all of them". */
-    if (operand != OP_OPERAND_TOP && bound > NUMBERS_NEAR &&
-        !one_in(random, 4))
+    if (operand != OP_OPERAND_TOP && bound > NUMBERS_NEAR && !one_in(random, 4))
       bound = NUMBERS_NEAR;
     break;
   case OP_SCALE_LOG:
     return log_generate(code, type, random);
   case OP_SCALE_SIGNED:
     if (!one_in(random, 4))
-      return (int32_t)op_random_below(random, 2 * NUMBERS_NEAR) -
-             NUMBERS_NEAR;
+      return (int32_t)op_random_below(random, 2 * NUMBERS_NEAR) - NUMBERS_NEAR;
     return (int32_t)op_random_below(random, bound) - half;
   case OP_SCALE_WORD:
     break;

@@ -185,8 +185,7 @@ guess_hint(const struct guess *guess)
   struct hint hint = {""};
 
   if (guess->best != NULL)
-    snprintf(hint.text, sizeof hint.text, " (did you mean '%s'?)",
-             guess->best);
+    snprintf(hint.text, sizeof hint.text, " (did you mean '%s'?)", guess->best);
   return hint;
 }
 
@@ -272,8 +271,7 @@ words_list(enum op_operand operand, char *ret_text, size_t size)
   ret_text[0] = '\0';
   for (uint32_t i = 0; i < op_operand_infos[operand].count; i++) {
     int more = snprintf(ret_text + length, size - length, "%s%s",
-                        i == 0 ? "" : ", ",
-                        op_word_text(operand, (int32_t)i));
+                        i == 0 ? "" : ", ", op_word_text(operand, (int32_t)i));
 
     if (more < 0 || (size_t)more >= size - length)
       return; /* cut short, which the size of a message does anyway */
@@ -294,8 +292,7 @@ operand_expect(enum op_operand operand, char *ret_text, size_t size)
     snprintf(ret_text, size, "a register r0 to r%d", (int)(count - 1));
     return;
   case OP_SCALE_LINEAR:
-    snprintf(ret_text, size,
-             count == 2 ? "0 or %d" : "a number from 0 to %d",
+    snprintf(ret_text, size, count == 2 ? "0 or %d" : "a number from 0 to %d",
              (int)(count - 1));
     return;
   case OP_SCALE_SIGNED:
@@ -534,8 +531,8 @@ stream_parse(const char *text, size_t size, struct stream *ret_stream,
 
   for (size_t at = 0; at < size; line++) {
     size_t length = line_length(text + at, size - at);
-    int status = line_parse(text + at, length, &stream, &capacity,
-                            ret_error->message);
+    int status =
+        line_parse(text + at, length, &stream, &capacity, ret_error->message);
 
     if (status != STREAM_OK) {
       ret_error->line = line;

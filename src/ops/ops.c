@@ -20,37 +20,31 @@ enum { OP_BYTES = 4, WORDS_MAX = 16 };
 _Static_assert(OP_COUNT <= 256, "an opcode is one byte");
 
 const struct op_info op_infos[OP_COUNT] = {
-#define OP(NAME, name, A, B, C, group, weight, flags, help)      \
-  {name,                                                         \
-   help,                                                         \
-   OP_GROUP_##group,                                             \
-   {OP_OPERAND_##A, OP_OPERAND_##B, OP_OPERAND_##C},             \
-   weight,                                                       \
+#define OP(NAME, name, A, B, C, group, weight, flags, help)                    \
+  {name,                                                                       \
+   help,                                                                       \
+   OP_GROUP_##group,                                                           \
+   {OP_OPERAND_##A, OP_OPERAND_##B, OP_OPERAND_##C},                           \
+   weight,                                                                     \
    flags},
 #include "ops/ops.def"
 #undef OP
 };
 
 const struct op_operand_info op_operand_infos[OP_OPERAND_COUNT] = {
-#define OPERAND(NAME, name, bytes, count, scale, help) \
+#define OPERAND(NAME, name, bytes, count, scale, help)                         \
   {name, help, count, bytes, OP_SCALE_##scale},
 #include "ops/operands.def"
 #undef OPERAND
 };
 
 const char *const op_group_names[] = {
-  [OP_GROUP_SETUP] = "setup",
-  [OP_GROUP_VALUES] = "values",
-  [OP_GROUP_TABLES] = "tables",
-  [OP_GROUP_METATABLES] = "metatables",
-  [OP_GROUP_USERDATA] = "userdata",
-  [OP_GROUP_FUNCTIONS] = "functions",
-  [OP_GROUP_STACK] = "stack",
-  [OP_GROUP_COROUTINES] = "coroutines",
-  [OP_GROUP_ROOTS] = "roots",
-  [OP_GROUP_COLLECTOR] = "collector",
-  [OP_GROUP_LOAD] = "load",
-  [OP_GROUP_END] = "end",
+    [OP_GROUP_SETUP] = "setup",       [OP_GROUP_VALUES] = "values",
+    [OP_GROUP_TABLES] = "tables",     [OP_GROUP_METATABLES] = "metatables",
+    [OP_GROUP_USERDATA] = "userdata", [OP_GROUP_FUNCTIONS] = "functions",
+    [OP_GROUP_STACK] = "stack",       [OP_GROUP_COROUTINES] = "coroutines",
+    [OP_GROUP_ROOTS] = "roots",       [OP_GROUP_COLLECTOR] = "collector",
+    [OP_GROUP_LOAD] = "load",         [OP_GROUP_END] = "end",
 };
 
 static const char *const words[OP_OPERAND_COUNT][WORDS_MAX] = {
