@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 noinst_LIBRARIES += %D%/libpenumbra_ops.a
 %C%_libpenumbra_ops_a_SOURCES = \
+	%D%/op_assert.h \
 	%D%/op_gen.c \
 	%D%/op_gen.h \
 	%D%/op_limits.h \

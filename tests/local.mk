@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+#
+# Every test speaks TAP: the unit tests by cmocka, the tests of the command by
+# bats, the checks of the source by tap.sh. One log file a program.
+
+TEST_EXTENSIONS = .bats
+tap_driver = env AM_TAP_AWK='$(AWK)' $(SHELL) \
+	$(top_srcdir)/src/build-aux/tap-driver.sh
+LOG_DRIVER = $(tap_driver)
+BATS_LOG_DRIVER = $(tap_driver)
+BATS_LOG_COMPILER = $(BATS)
+AM_BATS_LOG_FLAGS = --tap
+
+AM_TESTS_ENVIRONMENT = \
+	CMOCKA_MESSAGE_OUTPUT=TAP; export CMOCKA_MESSAGE_OUTPUT; \
+	abs_top_srcdir='$(abs_top_srcdir)'; export abs_top_srcdir; \
+	abs_top_builddir='$(abs_top_builddir)'; export abs_top_builddir; \
+	CC='$(CC)'; export CC; \
+	MANDOC='$(MANDOC)'; export MANDOC; \
+	VALGRIND='$(VALGRIND)'; export VALGRIND; \
+	PENUMBRA_SANITIZERS='$(enable_sanitizers)'; export PENUMBRA_SANITIZERS; \
+	PENUMBRA_FUZZING='$(enable_fuzzing)'; export PENUMBRA_FUZZING; \
+	PENUMBRA_HAS_FAULTS='$(enable_faults)'; export PENUMBRA_HAS_FAULTS;
+
+# ---- the source -----------------------------------------------------------
+
+EXTRA_DIST += %D%/tap.sh
+dist_check_SCRIPTS += \
+	%D%/check-headers \
+	%D%/check-layering \
+	%D%/check-style
+TESTS += \
+	%D%/check-headers \
+	%D%/check-layering \
+	%D%/check-style
+
+check-headers check-layering check-style:
+	abs_top_srcdir='$(abs_top_srcdir)' CC='$(CC)' \
+	  $(SHELL) '$(srcdir)/tests/$@'
+
+.PHONY: check-headers check-layering check-style
+
+# ---- units ----------------------------------------------------------------
+
+# Each is made of the one source file of its name and may use all libraries.
+unit_tests = \
+	%D%/test_op_gen \
+	%D%/test_op_manual \
+	%D%/test_op_text \
+	%D%/test_ops
+
+if HAVE_CMOCKA
+AM_CPPFLAGS += $(CMOCKA_CFLAGS)
+LDADD += $(CMOCKA_LIBS)
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
+endif
+
+# ---- the command ----------------------------------------------------------
+
+shell_tests = \
+	%D%/bootstrap.bats
+
+EXTRA_DIST += $(shell_tests)
+if HAVE_BATS
+TESTS += $(shell_tests)
+endif
+
+# ---- on demand ------------------------------------------------------------
+
+EXTRA_DIST += %D%/coverage
+
+coverage: fuzz/fuzz_lua54$(EXEEXT)
+	@if test '$(enable_coverage)' = no; then \
+	  echo 'make coverage: configure with --enable-coverage first' >&2; \
+	  exit 1; \
+	fi
+	abs_top_srcdir='$(abs_top_srcdir)' GCOV='$(GCOV)' \
+	  abs_top_builddir='$(abs_top_builddir)' \
+	  '$(srcdir)/tests/coverage' src/gc '$(abs_top_srcdir)/corpus/fuzz_lua54'
+
+clean-local:
+	rm -rf coverage coverage.log
+	find . '(' -name '*.gcda' -o -name '*.gcno' ')' -type f -exec rm -f {} +
+
+.PHONY: coverage
+
+# ---- the tarball ----------------------------------------------------------
+
+# What `make distcheck-short` runs: enough to see that the tarball is whole.
+SHORT_TESTS = \
+	%D%/check-headers \
+	%D%/check-layering \
+	%D%/check-style \
+	%D%/test_op_text \
+	%D%/test_ops
+
+distcheck-short:
+	$(MAKE) distcheck TESTS='$(SHORT_TESTS)'
+
+.PHONY: distcheck-short
