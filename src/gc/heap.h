@@ -112,6 +112,9 @@ enum gc_colour gc_colour_of(const struct gc_heap *heap,
 void gc_set_colour(struct gc_heap *heap, struct gc_object *object,
                    enum gc_colour colour);
 void gc_set_phase(struct gc_heap *heap, enum gc_phase phase);
+/* What is current white becomes other white, and the other way round: no
+ * event, no object is touched. Listeners know it by the end of ATOMIC. */
+void gc_flip(struct gc_heap *heap);
 
 static inline bool
 gc_is_white(const struct gc_object *object)
@@ -164,6 +167,11 @@ void gc_barrier_back(struct gc_heap *heap, struct gc_object *parent,
 
 void gc_mark_object(struct gc_heap *heap, struct gc_object *object);
 void gc_mark_value(struct gc_heap *heap, const struct gc_value *value);
+/* Puts a grey object at the head of a grey list; it must be on none. */
+void gc_grey_push(struct gc_heap *heap, struct gc_object *object,
+                  enum gc_grey list);
+/* Empties the grey lists: a mark that will not be finished. */
+void gc_mark_abandon(struct gc_heap *heap);
 /* Resets the grey lists and marks the roots. */
 void gc_mark_start(struct gc_heap *heap);
 /* Visits one grey object; returns its cost in work units. */
@@ -210,11 +218,12 @@ const struct gc_value *gc_table_get(const struct gc_table *table,
 enum gc_status gc_table_set(struct gc_heap *heap, struct gc_table *table,
                             const struct gc_value *key,
                             const struct gc_value *value);
-int64_t gc_table_length(const struct gc_table *table);
+int64_t gc_table_length(const struct gc_heap *heap,
+                        const struct gc_table *table);
 /* Advances key and gives the value; false at the end. key must be nil or a key
- * (possibly a dead one) of the table. */
-bool gc_table_next(const struct gc_table *table, struct gc_value *key,
-                   struct gc_value *ret_value);
+ * (possibly a dead one) of the table; a key that it does not have is the end. */
+bool gc_table_next(const struct gc_heap *heap, const struct gc_table *table,
+                   struct gc_value *key, struct gc_value *ret_value);
 /* This and the other _free functions free the parts and the object itself
  * (gc_object_size of it); gc_object_free has told of the death before. */
 void gc_table_free(struct gc_heap *heap, struct gc_table *table);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The write barriers. While the mark runs, no black object may refer to a
+ * white one [tricolour.black-to-white]; a store that makes one do so calls
+ * one of these right after it, before any step can run.
+ *
+ *   forward  the child is marked: the wave of marking moves on. For parents
+ *            that are seldom written, and never again once built.
+ *   back     the parent turns grey again and waits on grey_again for the
+ *            atomic phase: the wave is taken back over it. For parents that
+ *            are written again and again; further stores cost nothing, since
+ *            it is no longer black.
+ *
+ * Threads need neither: they stay grey until the atomic phase. Nor do open
+ * upvalues, which are grey and whose values the atomic phase looks after.
+ *
+ * While sweeping there is no invariant to keep. What is still black there is
+ * alive and not yet swept, so both barriers do early what the sweep would do
+ * anyway: they whiten the parent, which spares it further barriers. Lua 5.4
+ * differs in the back barrier, which links the parent as a grey object into
+ * a list also while sweeping. To a mutator it is the same: there too the
+ * parent stays alive, the sweep whitens it, and the list is dropped unread
+ * when the next mark starts. But a list that nobody reads holds memory that
+ * may be freed under it; here no list ever does [safety.dangling-list].
+ * Outside mark and sweep no object is black and no barrier is taken.
+ */
+#include "gc/heap.h"
+
+static void
+tell_barrier(struct gc_heap *heap, const struct gc_object *parent,
+             const struct gc_object *child, bool back, bool taken)
+{
+  if (heap->listener != NULL) {
+    gc_tell(heap, &(struct gc_event){ .type = GC_EVENT_BARRIER,
+                                      .object = parent,
+                                      .other = child,
+                                      .from = back,
+                                      .to = taken });
+  }
+}
+
+/* Whether a fault drops the barrier: the call site's own, or that of all. */
+static bool
+is_dropped(const struct gc_heap *heap, enum gc_fault dropped_by)
+{
+#if PENUMBRA_FAULTS
+  if (heap->fault != GC_FAULT_NONE && heap->fault == dropped_by) {
+    return true;
+  }
+  return GC_FAULTY(heap, BARRIERS_END_EARLY)
+         && heap->phase == GC_PHASE_ENTER_ATOMIC;
+#else
+  (void)heap;
+  (void)dropped_by;
+  return false;
+#endif
+}
+
+static bool
+is_needed(const struct gc_object *parent, const struct gc_object *child)
+{
+  return gc_is_black(parent) && gc_is_white(child);
+}
+
+static void
+mark_forward(struct gc_heap *heap, struct gc_object *parent,
+             struct gc_object *child)
+{
+  if (GC_FAULTY(heap, FORWARD_MARKS_PARENT)) {
+    gc_mark_object(heap, parent);
+  } else if (GC_FAULTY(heap, FORWARD_GREY_UNLISTED)) {
+    gc_set_colour(heap, child, GC_GREY);
+  } else if (GC_FAULTY(heap, FORWARD_WHITENS_PARENT)) {
+    gc_set_colour(heap, parent, GC_WHITE_CURRENT);
+  } else {
+    gc_mark_object(heap, child);
+  }
+}
+
+static void
+grey_again(struct gc_heap *heap, struct gc_object *parent)
+{
+  if (!GC_FAULTY(heap, BACK_LISTED_BLACK)) {
+    gc_set_colour(heap, parent, GC_GREY);
+  }
+  if (!GC_FAULTY(heap, BACK_GREY_UNLISTED)) {
+    gc_grey_push(heap, parent, GC_GREY_AGAIN);
+  }
+  if (GC_FAULTY(heap, BACK_LISTED_TWICE) && heap->grey == NULL) {
+    heap->grey = parent;
+  }
+}
+
+void
+gc_barrier_forward(struct gc_heap *heap, struct gc_object *parent,
+                   struct gc_object *child, enum gc_fault dropped_by)
+{
+  bool taken;
+
+  if (child == NULL || is_dropped(heap, dropped_by)) {
+    return;
+  }
+  taken = is_needed(parent, child);
+  tell_barrier(heap, parent, child, false, taken);
+  if (!taken) {
+    return;
+  }
+  if (gc_keeps_invariant(heap)) {
+    mark_forward(heap, parent, child);
+  } else if (gc_is_sweeping(heap)) {
+    gc_set_colour(heap, parent, GC_WHITE_CURRENT);
+  }
+}
+
+void
+gc_barrier_back(struct gc_heap *heap, struct gc_object *parent,
+                struct gc_object *child, enum gc_fault dropped_by)
+{
+  bool taken;
+
+  if (child == NULL || is_dropped(heap, dropped_by)) {
+    return;
+  }
+  taken = is_needed(parent, child);
+  tell_barrier(heap, parent, child, true, taken);
+  if (!taken) {
+    return;
+  }
+  if (gc_keeps_invariant(heap)) {
+    grey_again(heap, parent);
+  } else if (gc_is_sweeping(heap)) {
+    gc_set_colour(heap, parent, GC_WHITE_CURRENT);
+  }
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The heap as a whole: opening and closing it, memory and the byte count, and
+ * the choke points through which births, colours, heap lists and phases
+ * change, so that a listener misses none. Owns struct gc_heap.
+ *
+ * Byte count: total + debt is what the heap has from the host's allocator,
+ * its own record included [memory.count]; gc_memory_resize is the only
+ * function that allocates, but for that record.
+ *
+ * A BIRTH says that the object is the first of `all`; a DEATH that it leaves
+ * the list that holds it. Other moves between heap lists are LIST events.
+ */
+#include "gc/heap.h"
+
+#include <string.h>
+
+#include "gc/gc_assert.h"
+
+/* ---- memory ---------------------------------------------------------- */
+
+void *
+gc_memory_resize(struct gc_heap *heap, void *block, size_t old_size,
+                 size_t new_size)
+{
+  void *result;
+
+  if (new_size > PTRDIFF_MAX) {
+    return NULL;
+  }
+  result = heap->allocate(heap->user, block, old_size, new_size);
+  if (result == NULL && new_size > 0) {
+    if (GC_FAULTY(heap, BYTES_FAILED)) {
+      heap->debt += (int64_t)new_size;
+    }
+    return NULL;
+  }
+  if (GC_FAULTY(heap, BYTES_NOT_LOWERED) && new_size == 0) {
+    return NULL;
+  }
+  heap->debt += (int64_t)new_size - (int64_t)old_size;
+  return result;
+}
+
+size_t
+gc_object_size(const struct gc_object *object)
+{
+  switch ((enum gc_kind)object->kind) {
+  case GC_KIND_STRING_SHORT:
+  case GC_KIND_STRING_LONG:
+    return gc_string_size(((const struct gc_string *)object)->length);
+  case GC_KIND_TABLE:
+    return sizeof(struct gc_table);
+  case GC_KIND_USERDATA: {
+    const struct gc_userdata *userdata = (const struct gc_userdata *)object;
+
+    return gc_userdata_size(userdata->size, userdata->user_value_count);
+  }
+  case GC_KIND_NATIVE_CLOSURE:
+    return gc_native_closure_size(
+        ((const struct gc_native_closure *)object)->value_count);
+  case GC_KIND_CLOSURE:
+    return gc_closure_size(((const struct gc_closure *)object)->upvalue_count);
+  case GC_KIND_THREAD:
+    return sizeof(struct gc_thread);
+  case GC_KIND_PROTOTYPE:
+    return sizeof(struct gc_prototype);
+  case GC_KIND_UPVALUE:
+    return sizeof(struct gc_upvalue);
+  case GC_KIND_COUNT:
+    break;
+  }
+  return 0;
+}
+
+/* ---- choke points ---------------------------------------------------- */
+
+void
+gc_tell(struct gc_heap *heap, const struct gc_event *event)
+{
+  if (heap->listener != NULL) {
+    heap->listener->event(heap->listener, event);
+  }
+}
+
+enum gc_colour
+gc_colour_of(const struct gc_heap *heap, const struct gc_object *object)
+{
+  if (gc_is_black(object)) {
+    return GC_BLACK;
+  }
+  if (!gc_is_white(object)) {
+    return GC_GREY;
+  }
+  return gc_is_dead(heap, object) ? GC_WHITE_OTHER : GC_WHITE_CURRENT;
+}
+
+static uint8_t
+colour_bits(const struct gc_heap *heap, enum gc_colour colour)
+{
+  switch (colour) {
+  case GC_WHITE_CURRENT:
+    return heap->current_white;
+  case GC_WHITE_OTHER:
+    return GC_MARK_WHITES & ~heap->current_white;
+  case GC_GREY:
+    return 0;
+  case GC_BLACK:
+    return GC_MARK_BLACK;
+  }
+  return 0;
+}
+
+void
+gc_set_colour(struct gc_heap *heap, struct gc_object *object,
+              enum gc_colour colour)
+{
+  uint8_t bits = colour_bits(heap, colour);
+  enum gc_colour before;
+
+  if ((object->mark & GC_MARK_COLOURS) == bits) {
+    return;
+  }
+  before = gc_colour_of(heap, object);
+  object->mark = (uint8_t)((object->mark & ~GC_MARK_COLOURS) | bits);
+  if (heap->listener != NULL) {
+    gc_tell(heap, &(struct gc_event){ .type = GC_EVENT_COLOUR,
+                                      .object = object,
+                                      .from = before,
+                                      .to = colour });
+  }
+}
+
+void
+gc_set_phase(struct gc_heap *heap, enum gc_phase phase)
+{
+  enum gc_phase before = heap->phase;
+
+  if (before == phase) {
+    return;
+  }
+  heap->phase = phase;
+  if (heap->listener != NULL) {
+    gc_tell(heap, &(struct gc_event){
+                      .type = GC_EVENT_PHASE, .from = before, .to = phase });
+  }
+}
+
+void
+gc_flip(struct gc_heap *heap)
+{
+  heap->current_white ^= GC_MARK_WHITES;
+}
+
+static enum gc_colour
+birth_colour(const struct gc_heap *heap)
+{
+  if (GC_FAULTY(heap, BORN_OTHER_WHITE)) {
+    return GC_WHITE_OTHER;
+  }
+  if (GC_FAULTY(heap, BORN_BLACK) && gc_keeps_invariant(heap)) {
+    return GC_BLACK;
+  }
+  return GC_WHITE_CURRENT;
+}
+
+struct gc_object *
+gc_object_new(struct gc_heap *heap, enum gc_kind kind, size_t size)
+{
+  struct gc_object *object = gc_memory_resize(heap, NULL, 0, size);
+  enum gc_colour colour = birth_colour(heap);
+
+  if (object == NULL && !GC_FAULTY(heap, ALLOCATION_UNCHECKED)) {
+    return NULL;
+  }
+  object->kind = kind;
+  object->mark = colour_bits(heap, colour);
+  object->grey = GC_GREY_NONE;
+  object->sequence = ++heap->sequence;
+  object->next = heap->all;
+  heap->all = object;
+  if (heap->listener != NULL) {
+    gc_tell(heap, &(struct gc_event){ .type = GC_EVENT_BIRTH,
+                                      .object = object,
+                                      .to = colour });
+  }
+  return object;
+}
+
+void
+gc_object_fix(struct gc_heap *heap, struct gc_object *object)
+{
+  GC_ASSERT(heap->all == object);
+  gc_set_colour(heap, object, GC_GREY);
+  heap->all = object->next;
+  object->next = heap->fixed;
+  heap->fixed = object;
+  object->mark |= GC_MARK_FIXED;
+  if (heap->listener != NULL) {
+    gc_tell(heap, &(struct gc_event){ .type = GC_EVENT_LIST,
+                                      .object = object,
+                                      .from = GC_LIST_ALL,
+                                      .to = GC_LIST_FIXED });
+  }
+}
+
+/* ---- opening --------------------------------------------------------- */
+
+/* The registry and what it holds. Each table is anchored as soon as it is
+ * there, though no step can run yet. */
+static bool
+open_registry(struct gc_heap *heap)
+{
+  struct gc_table *registry = gc_table_new(heap);
+  struct gc_table *globals;
+  struct gc_value key = { .tag = GC_TAG_INTEGER };
+  struct gc_value value = { .tag = GC_TAG_OBJECT };
+
+  if (registry == NULL) {
+    return false;
+  }
+  heap->registry.as.object = &registry->head;
+  heap->registry.tag = GC_TAG_OBJECT;
+  if (gc_table_resize(heap, registry, GC_REGISTRY_GLOBALS, 0) != GC_OK) {
+    return false;
+  }
+  key.as.integer = GC_REGISTRY_MAIN;
+  value.as.object = &heap->main->head;
+  if (gc_table_set(heap, registry, &key, &value) != GC_OK) {
+    return false;
+  }
+  globals = gc_table_new(heap);
+  if (globals == NULL) {
+    return false;
+  }
+  key.as.integer = GC_REGISTRY_GLOBALS;
+  value.as.object = &globals->head;
+  return gc_table_set(heap, registry, &key, &value) == GC_OK;
+}
+
+static bool
+open_names(struct gc_heap *heap)
+{
+  static const char *const texts[GC_NAME_COUNT] = {
+    [GC_NAME_INDEX] = "__index",
+    [GC_NAME_NEWINDEX] = "__newindex",
+    [GC_NAME_CLOSE] = "__close",
+  };
+
+  for (int i = 0; i < GC_NAME_COUNT; i++) {
+    struct gc_string *name
+        = gc_string_new(heap, texts[i], strlen(texts[i]));
+
+    if (name == NULL) {
+      return false;
+    }
+    gc_object_fix(heap, &name->head);
+    heap->names[i] = name;
+  }
+  return true;
+}
+
+static bool
+open_strings(struct gc_heap *heap)
+{
+  uint32_t count = heap->dialect->string_table_first;
+  size_t size = count * sizeof(struct gc_string *);
+
+  heap->strings.buckets = gc_memory_resize(heap, NULL, 0, size);
+  if (heap->strings.buckets == NULL) {
+    return false;
+  }
+  memset(heap->strings.buckets, 0, size);
+  heap->strings.bucket_count = count;
+  return true;
+}
+
+static bool
+open_main(struct gc_heap *heap)
+{
+  struct gc_thread *main = gc_thread_new(heap);
+
+  if (main == NULL) {
+    return false;
+  }
+  gc_thread_start(main);
+  main->status = GC_THREAD_RUNNING;
+  heap->main = main;
+  heap->running = main;
+  return true;
+}
+
+/* Objects first, newest first, for their modules unlink them from what older
+ * ones own; then the string table, which they leave; then the record. Works
+ * on a heap whose opening failed anywhere. */
+static void
+heap_free(struct gc_heap *heap)
+{
+  gc_sweep_everything(heap);
+  if (!GC_FAULTY(heap, CLOSE_LEAKS_STRINGS)) {
+    gc_string_table_free(heap);
+  }
+  heap->allocate(heap->user, heap, sizeof(*heap), 0);
+}
+
+struct gc_heap *
+gc_open(const struct gc_config *config)
+{
+  const struct gc_dialect *dialect = gc_dialect_find(config->dialect);
+  enum gc_fault fault = GC_FAULT_NONE;
+  struct gc_heap *heap;
+
+  if (config->fault != NULL) {
+    fault = gc_fault_find(config->fault);
+    if (fault == GC_FAULT_NONE) {
+      return NULL;
+    }
+  }
+  if (dialect == NULL) {
+    return NULL;
+  }
+  heap = config->allocate(config->user, NULL, 0, sizeof(*heap));
+  if (heap == NULL) {
+    return NULL;
+  }
+  *heap = (struct gc_heap){
+    .allocate = config->allocate,
+    .user = config->user,
+    .listener = config->listener,
+    .dialect = dialect,
+    .fault = fault,
+    .total = sizeof(*heap),
+    .pause_percent = dialect->pause_percent,
+    .step_multiplier_percent = dialect->step_multiplier_percent,
+    .step_size_log2 = dialect->step_size_log2,
+    .phase = GC_PHASE_PAUSE,
+    .current_white = GC_MARK_WHITE0,
+  };
+  if (!open_strings(heap) || !open_main(heap) || !open_registry(heap)
+      || !open_names(heap)) {
+    heap_free(heap);
+    return NULL;
+  }
+  return heap;
+}
+
+/* ---- closing --------------------------------------------------------- */
+
+/* First what is to be closed on the main thread's stack, while everything
+ * still works; the closers may allocate and collect. */
+void
+gc_close(struct gc_heap *heap)
+{
+  if (heap == NULL) {
+    return;
+  }
+  heap->running = heap->main;
+  heap->main->status = GC_THREAD_RUNNING;
+  gc_thread_unwind(heap->main);
+  heap_free(heap);
+}
+
+/* ---- looking --------------------------------------------------------- */
+
+struct gc_thread *
+gc_main_thread(struct gc_heap *heap)
+{
+  return heap->main;
+}
+
+struct gc_thread *
+gc_running_thread(struct gc_heap *heap)
+{
+  return heap->running;
+}
+
+struct gc_heap *
+gc_heap_of(struct gc_thread *thread)
+{
+  return thread->heap;
+}
