@@ -19,7 +19,7 @@
 #include <string.h>
 
 /* Longer than any input a fuzz target is given; a larger file is a mistake. */
-#define STANDALONE_SIZE_MAX ((size_t) 64 * 1024 * 1024)
+#define STANDALONE_SIZE_MAX ((size_t)64 * 1024 * 1024)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));
@@ -102,7 +102,7 @@ compare_names(const FTSENT **left, const FTSENT **right)
 static void
 run_path(char *path, size_t *done, size_t *failed)
 {
-  char *paths[2] = { path, NULL };
+  char *paths[2] = {path, NULL};
   FTS *tree = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, compare_names);
   FTSENT *entry;
 
