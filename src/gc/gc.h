@@ -122,6 +122,8 @@ const char *gc_to_string(const struct gc_thread *thread, int index,
 void *gc_to_userdata(const struct gc_thread *thread, int index);
 struct gc_thread *gc_to_thread(const struct gc_thread *thread, int index);
 bool gc_raw_equal(const struct gc_thread *thread, int a, int b);
+/* The object at index as an identity; NULL if the value is no object. */
+const void *gc_to_object(const struct gc_thread *thread, int index);
 
 void gc_push_nil(struct gc_thread *thread);
 void gc_push_boolean(struct gc_thread *thread, bool value);

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See lab.h. How a run goes:
+ *
+ *   An operation is admitted by the shadow, performed by the subject (or, if
+ *   it steers by micro-steps or belongs to the arena, by the lab), followed by
+ *   the shadow, and then the whole heap is held against the laws. Inside an
+ *   operation that runs collector steps of its own, the heap is judged at each
+ *   micro-step's end too. A micro-step that the lab makes counts as an
+ *   operation of its own for the oracle.
+ *
+ *   Dense and sparse. A survey costs what the heap weighs, so a stream with a
+ *   heap of a million objects cannot be judged at every micro-step. Once a
+ *   stream has had DENSE_OBJECTS_MAX objects surveyed it is judged at the ends
+ *   of operations and at changes of phase only. This depends on the stream
+ *   alone.
+ *
+ *   Leaving. The first finding, or the end of the arena, leaves whatever is
+ *   running by longjmp to lab_run. The subject is then abandoned as it is.
+ */
+#include "lab/lab.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena/arena.h"
+
+enum {
+  DENSE_OBJECTS_MAX = 500000,
+  STEPS_SLACK = 1000,   /* micro-steps that a cycle may take beside ... */
+  STEPS_PER_BLOCK = 16, /* ... so many for each live block */
+  ALLOCATIONS_MAX = 1 << 24 /* of one operation */
+};
+
+enum leave { LEAVE_FINDING = 1, LEAVE_UNCHECKED };
+
+struct lab {
+  struct subject_sink sink; /* first: the sink is the lab */
+  struct arena *arena;      /* owns */
+  struct oracle *oracle;    /* owns */
+  const struct subject *subject;
+  struct subject_instance *instance;
+  const struct lab_options *options;
+  struct lab_result *result;
+  struct stream *record; /* borrows; admitted operations are put there */
+  jmp_buf leave;
+  uint64_t surveyed_before; /* oracle's count when the stream began */
+  uint64_t steps_in_operation;
+  uint64_t allocations_before; /* the operation */
+  uint8_t operation;     /* enum op_code that runs, OP_COUNT outside */
+  uint8_t phase_checked; /* enum subject_phase at the last check */
+  bool performing;       /* inside the subject's perform */
+};
+
+/* ---- hashing the trace ----------------------------------------------- */
+
+static void
+hash_word(struct lab *lab, uint64_t word)
+{
+  uint64_t h = (lab->result->trace_hash ^ word) * 0x9e3779b97f4a7c15u;
+  lab->result->trace_hash = h ^ (h >> 29);
+}
+
+/* ---- leaving --------------------------------------------------------- */
+
+static _Noreturn void
+leave_unchecked(struct lab *lab, const char *reason)
+{
+  snprintf(lab->result->reason, sizeof lab->result->reason, "%s", reason);
+  longjmp(lab->leave, LEAVE_UNCHECKED);
+}
+
+static void
+leave_on_finding(struct lab *lab)
+{
+  if (oracle_finding(lab->oracle)->law != LAW_NONE)
+    longjmp(lab->leave, LEAVE_FINDING);
+  if (oracle_is_exhausted(lab->oracle))
+    leave_unchecked(lab, "the oracle ran out of memory");
+}
+
+static _Noreturn void
+accuse_no_progress(struct lab *lab, const char *what)
+{
+  oracle_accuse(lab->oracle, LAW_NO_PROGRESS, what);
+  longjmp(lab->leave, LEAVE_FINDING);
+}
+
+/* ---- checking -------------------------------------------------------- */
+
+static bool
+is_dense(const struct lab *lab)
+{
+  const struct oracle_stats *stats = oracle_statistics(lab->oracle);
+  return stats->objects - lab->surveyed_before < DENSE_OBJECTS_MAX;
+}
+
+static void
+check(struct lab *lab, enum oracle_when when)
+{
+  lab->phase_checked = (uint8_t)lab->subject->phase(lab->instance);
+  oracle_check(lab->oracle, when);
+  lab->result->checks += 1;
+  leave_on_finding(lab);
+}
+
+static void
+check_at_step(struct lab *lab, enum oracle_when when)
+{
+  if (is_dense(lab) ||
+      lab->phase_checked != (uint8_t)lab->subject->phase(lab->instance))
+    check(lab, when);
+}
+
+static uint64_t
+steps_max(const struct lab *lab)
+{
+  return STEPS_SLACK + STEPS_PER_BLOCK * arena_live_blocks(lab->arena);
+}
+
+/* ---- events ---------------------------------------------------------- */
+
+static void
+step_ended(struct lab *lab)
+{
+  lab->result->micro_steps += 1;
+  if (!lab->performing)
+    return; /* the lab's own micro-step: judged when it is back */
+  lab->steps_in_operation += 1;
+  if (lab->steps_in_operation > steps_max(lab))
+    accuse_no_progress(lab, "an operation does not come to an end of its "
+                            "collector steps");
+  check_at_step(lab, ORACLE_INSIDE);
+}
+
+static void
+sink_event(struct subject_sink *sink, const struct subject_event *event)
+{
+  struct lab *lab = (struct lab *)sink;
+  if (lab->options->unchecked)
+    return;
+  hash_word(lab, event->base ^ event->value << 20);
+  hash_word(lab, event->size << 32 ^ (uint32_t)event->type << 24 ^
+                     (uint32_t)event->kind << 16 ^
+                     (uint32_t)event->from << 8 ^ event->to);
+  if (lab->options->observer && lab->options->observer->event)
+    lab->options->observer->event(lab->options->observer, event);
+  if (event->type == SUBJECT_EVENT_EXHAUSTED)
+    leave_unchecked(lab, "the arena's addresses are used up");
+  oracle_event(lab->oracle, event);
+  leave_on_finding(lab);
+  if (event->type == SUBJECT_EVENT_STEP_END)
+    step_ended(lab);
+}
+
+static void
+arena_told(void *user, const struct arena_event *event)
+{
+  static const uint8_t types[] = {
+      [ARENA_ALLOCATED] = SUBJECT_EVENT_ALLOCATED,
+      [ARENA_FREED] = SUBJECT_EVENT_FREED,
+      [ARENA_BAD_FREE] = SUBJECT_EVENT_BAD_FREE,
+      [ARENA_REFUSED] = SUBJECT_EVENT_REFUSED,
+      [ARENA_EXHAUSTED] = SUBJECT_EVENT_EXHAUSTED,
+  };
+  struct lab *lab = user;
+  if (!lab->options || lab->options->unchecked)
+    return;
+  if (arena_allocations(lab->arena) - lab->allocations_before >
+      ALLOCATIONS_MAX)
+    accuse_no_progress(lab, "an operation does not stop allocating");
+  struct subject_event told = {.type = types[event->type],
+                               .base = event->base,
+                               .size = event->size,
+                               .value = event->value};
+  sink_event(&lab->sink, &told);
+}
+
+/* ---- operations ------------------------------------------------------ */
+
+/* One micro-step of the lab's own, judged as an operation. */
+static void
+micro_step(struct lab *lab, struct op op)
+{
+  if (lab->options->unchecked) {
+    lab->subject->micro_step(lab->instance);
+    lab->result->micro_steps += 1;
+    return;
+  }
+  oracle_operation_begin(lab->oracle, op);
+  lab->subject->micro_step(lab->instance);
+  oracle_operation_end(lab->oracle, SUBJECT_DONE, NULL);
+  leave_on_finding(lab);
+  check_at_step(lab, ORACLE_BETWEEN);
+}
+
+/* Micro-steps until the phase is reached; a phase that the subject does not
+ * have is given up after one cycle round. */
+static void
+run_to(struct lab *lab, struct op op, enum subject_phase phase)
+{
+  uint64_t steps = 0, pauses = 0;
+  while (pauses < 2) {
+    enum subject_phase now = lab->subject->phase(lab->instance);
+    if (now == phase)
+      return;
+    pauses += now == SUBJECT_PHASE_PAUSE;
+    if (++steps > steps_max(lab) && !lab->options->unchecked)
+      accuse_no_progress(lab, "a collection cycle does not come to its end");
+    micro_step(lab, op);
+  }
+}
+
+static enum subject_status
+perform(struct lab *lab, struct op op)
+{
+  struct subject_answer answer = {{{0, 0}, {0, 0}}};
+  if (lab->options->unchecked)
+    return lab->subject->perform(lab->instance, op, &answer);
+  lab->steps_in_operation = 0;
+  oracle_operation_begin(lab->oracle, op);
+  lab->performing = true;
+  enum subject_status status =
+      lab->subject->perform(lab->instance, op, &answer);
+  lab->performing = false;
+  oracle_operation_end(lab->oracle, status, &answer);
+  leave_on_finding(lab);
+  return status;
+}
+
+static enum subject_status
+run_operation(struct lab *lab, struct op op)
+{
+  switch (op.code) {
+  case OP_MICROSTEP:
+    for (int32_t i = 0; i < op.a; i++)
+      micro_step(lab, op);
+    return SUBJECT_DONE;
+  case OP_RUNTO:
+    run_to(lab, op, (enum subject_phase)op.a);
+    return SUBJECT_DONE;
+  case OP_FINISH:
+    run_to(lab, op, SUBJECT_PHASE_PAUSE);
+    return SUBJECT_DONE;
+  case OP_FAILALLOC:
+    arena_fail_after(lab->arena, (uint64_t)op.a);
+    return SUBJECT_DONE;
+  case OP_HEAPLIMIT:
+    arena_limit(lab->arena, (uint64_t)op.a * 1024);
+    return SUBJECT_DONE;
+  default:
+    return perform(lab, op);
+  }
+}
+
+static void
+do_operation(struct lab *lab, size_t index, struct op op)
+{
+  struct lab_observer *observer = lab->options->observer;
+  bool admitted = index == 0 || op.code != OP_SETUP;
+  if (admitted && !lab->options->unchecked)
+    admitted = oracle_admits(lab->oracle, op);
+  if (observer && observer->operation)
+    observer->operation(observer, index, op, !admitted);
+  if (!admitted) {
+    lab->result->ops_skipped += 1;
+    return;
+  }
+  if (lab->record)
+    lab->record->ops[lab->record->count++] = op;
+  lab->result->ops_run += 1;
+  if (op.code == OP_SETUP || op.code == OP_CLOSE)
+    return;
+  lab->operation = op.code;
+  lab->allocations_before = arena_allocations(lab->arena);
+  enum subject_status status = run_operation(lab, op);
+  hash_word(lab, (uint64_t)op.code << 8 | (uint64_t)status);
+  if (observer && observer->operation_end)
+    observer->operation_end(observer, index, op, status);
+  if (!lab->options->unchecked)
+    check(lab, ORACLE_BETWEEN);
+}
+
+/* ---- a run ----------------------------------------------------------- */
+
+static void
+open_subject(struct lab *lab, uint8_t mode)
+{
+  struct subject_env env = {.allocator = lab->arena,
+                            .allocate = arena_allocate,
+                            .sink = &lab->sink,
+                            .fault = lab->options->fault,
+                            .mode = mode};
+  lab->instance = lab->subject->open(&env);
+  if (!lab->instance)
+    leave_unchecked(lab, "the subject did not open");
+  oracle_attach(lab->oracle, lab->instance);
+  if (!lab->options->unchecked)
+    check(lab, ORACLE_BETWEEN);
+}
+
+static void
+close_subject(struct lab *lab)
+{
+  lab->operation = OP_CLOSE;
+  lab->allocations_before = arena_allocations(lab->arena);
+  oracle_close_begin(lab->oracle);
+  lab->subject->close(lab->instance);
+  lab->instance = NULL;
+  if (!lab->options->unchecked)
+    oracle_closed(lab->oracle);
+  leave_on_finding(lab);
+}
+
+static void
+run_stream(struct lab *lab, const struct stream *stream)
+{
+  uint8_t mode = OP_MODE_INCREMENTAL;
+  if (stream->count && stream->ops[0].code == OP_SETUP)
+    mode = (uint8_t)stream->ops[0].c;
+  open_subject(lab, mode);
+  for (size_t i = 0; i < stream->count; i++) {
+    lab->result->op_index = i;
+    do_operation(lab, i, stream->ops[i]);
+    if (stream->ops[i].code == OP_CLOSE)
+      break;
+  }
+  close_subject(lab);
+  lab->result->op_index = stream->count;
+}
+
+static void
+sign(const struct lab *lab, struct lab_result *result)
+{
+  const struct oracle_finding *finding = oracle_finding(lab->oracle);
+  result->verdict = LAB_BROKEN;
+  result->law = finding->law;
+  result->micro_step = result->micro_steps;
+  snprintf(result->signature, sizeof result->signature, "%s|%s|%s|%s",
+           law_infos[finding->law].id, finding->kinds,
+           lab_phase_text(finding->phase),
+           lab->operation < OP_COUNT ? op_infos[lab->operation].name
+                                     : "open");
+}
+
+static void
+prepare(struct lab *lab, const struct subject *subject,
+        const struct stream *stream, const struct lab_options *options,
+        struct lab_result *result)
+{
+  enum arena_policy policy = ARENA_FRESH;
+  bool large = false;
+  if (stream->count && stream->ops[0].code == OP_SETUP) {
+    if (stream->ops[0].a == OP_POLICY_RECYCLE)
+      policy = ARENA_RECYCLE;
+    large = stream->ops[0].b == OP_SCALE_LARGE;
+  }
+  memset(result, 0, sizeof *result);
+  lab->subject = subject;
+  lab->instance = NULL;
+  lab->options = options;
+  lab->result = result;
+  lab->operation = OP_COUNT;
+  lab->phase_checked = SUBJECT_PHASE_COUNT;
+  lab->performing = false;
+  lab->steps_in_operation = 0;
+  lab->allocations_before = 0;
+  lab->surveyed_before = oracle_statistics(lab->oracle)->objects;
+  arena_clear(lab->arena, policy);
+  oracle_begin(lab->oracle, subject, large);
+}
+
+void
+lab_run(struct lab *lab, const struct subject *subject,
+        const struct stream *stream, const struct lab_options *options,
+        struct lab_result *ret_result)
+{
+  prepare(lab, subject, stream, options, ret_result);
+  switch (setjmp(lab->leave)) {
+  case 0:
+    run_stream(lab, stream);
+    break;
+  case LEAVE_FINDING:
+    sign(lab, ret_result);
+    break;
+  default:
+    ret_result->verdict = LAB_UNCHECKED;
+    break;
+  }
+  lab->options = NULL;
+}
+
+struct lab *
+lab_new(void)
+{
+  struct lab *lab = calloc(1, sizeof *lab);
+  if (!lab)
+    return NULL;
+  lab->sink.event = sink_event;
+  lab->arena = arena_new();
+  if (!lab->arena)
+    goto fail;
+  struct oracle_config config = {.region_base = ARENA_BASE,
+                                 .region_size = ARENA_SIZE,
+                                 .granule = ARENA_GRANULE};
+  lab->oracle = oracle_new(&config);
+  if (!lab->oracle)
+    goto fail;
+  arena_set_listener(lab->arena, arena_told, lab);
+  return lab;
+fail:
+  lab_free(lab);
+  return NULL;
+}
+
+void
+lab_free(struct lab *lab)
+{
+  if (!lab)
+    return;
+  oracle_free(lab->oracle);
+  arena_free(lab->arena);
+  free(lab);
+}
+
+const struct oracle_finding *
+lab_finding(const struct lab *lab)
+{
+  return oracle_finding(lab->oracle);
+}
+
+const struct oracle *
+lab_oracle(const struct lab *lab)
+{
+  return lab->oracle;
+}
+
+const struct oracle_stats *
+lab_statistics(const struct lab *lab)
+{
+  return oracle_statistics(lab->oracle);
+}
+
+enum stream_status
+lab_resolve(struct lab *lab, const struct subject *subject,
+            const struct stream *stream, struct stream *ret_stream)
+{
+  struct lab_options options = {.fault = NULL};
+  struct lab_result result;
+  struct stream record = {.count = 0};
+  record.ops = malloc((stream->count + 1) * sizeof *record.ops);
+  if (!record.ops)
+    return STREAM_NO_MEMORY;
+  lab->record = &record;
+  lab_run(lab, subject, stream, &options, &result);
+  lab->record = NULL;
+  *ret_stream = record;
+  return STREAM_OK;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The adapter of the built-in collector, shared by its two files: model.c
+ * performs operations through gc.h, model_survey.c shows the heap. Nobody
+ * else includes it.
+ */
+#ifndef PENUMBRA_SUBJECTS_MODEL_H
+#define PENUMBRA_SUBJECTS_MODEL_H
+
+#include "gc/listen.h"
+#include "gc/object.h"
+#include "subject.h"
+
+enum {
+  MODEL_NATIVES = 8,
+  /* registry[MODEL_DRIVER + n]: a Lua closure whose prototype has n upvalues;
+   * integer keys up to MODEL_REFERENCE - 1 are not the stream's. */
+  MODEL_DRIVER = 3,
+  MODEL_DRIVERS = 4,
+  MODEL_REFERENCE = MODEL_DRIVER + MODEL_DRIVERS
+};
+
+/* Lives in the arena like all that belongs to a subject. */
+struct subject_instance {
+  struct gc_listener listener; /* first: the listener is the instance */
+  struct subject_env env;
+  struct gc_heap *heap;
+};
+
+/* Light C functions by number. */
+extern const gc_native model_natives[MODEL_NATIVES];
+
+enum subject_phase model_phase(struct subject_instance *model);
+void model_survey(struct subject_instance *model,
+                  struct subject_visitor *visitor);
+
+#endif
