@@ -41,7 +41,7 @@ enum {
   GC_STRING_SHORT_MAX = 40 /* longest interned string, bytes */
 };
 
-/* Types of values; GC_TYPE_NONE only from gc_type on an invalid index. */
+/* Types of values. */
 enum gc_type {
   GC_TYPE_NIL,
   GC_TYPE_BOOLEAN,
@@ -102,6 +102,8 @@ int gc_top(const struct gc_thread *thread);
 /* Slots above the new top are dropped, new ones are nil; closes nothing. */
 void gc_set_top(struct gc_thread *thread, int top);
 void gc_pop(struct gc_thread *thread, int count);
+/* Makes room for that many slots above the top. It lasts as long as the
+ * frame. */
 enum gc_status gc_reserve(struct gc_thread *thread, uint32_t slots);
 void gc_push_copy(struct gc_thread *thread, int index);
 /* Pops the top into index. */
@@ -247,7 +249,8 @@ uint32_t gc_vararg_count(const struct gc_thread *thread);
  * function as __close. */
 enum gc_status gc_mark_to_close(struct gc_thread *thread);
 uint32_t gc_to_close_count(const struct gc_thread *thread);
-/* Closes upvalues of slots index and up (and to-be-closed slots there). */
+/* Closes upvalues of slots index and up (and to-be-closed slots there); index
+ * may be one past the top. */
 void gc_close_slots(struct gc_thread *thread, int index);
 
 /* ---- coroutines ------------------------------------------------------ */

@@ -221,7 +221,7 @@ enum gc_status gc_table_set(struct gc_heap *heap, struct gc_table *table,
 int64_t gc_table_length(const struct gc_heap *heap,
                         const struct gc_table *table);
 /* Advances key and gives the value; false at the end. key must be nil or a key
- * (possibly a dead one) of the table; a key that it does not have is the end. */
+ * (possibly a dead one) of the table; one that it does not have is the end. */
 bool gc_table_next(const struct gc_heap *heap, const struct gc_table *table,
                    struct gc_value *key, struct gc_value *ret_value);
 /* This and the other _free functions free the parts and the object itself

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What thread.c, frame.c and api_thread.c share. Internal to src/gc.
+ */
+#ifndef PENUMBRA_GC_THREAD_H
+#define PENUMBRA_GC_THREAD_H
+
+#include "gc/heap.h"
+
+enum { GC_STACK_MAX = 1000000 }; /* slots of one coroutine's stack */
+
+/* A frame flag that gc.h does not show: the frame of a closer, a C function
+ * that is running, so nothing may unwind past it. */
+enum { GC_FRAME_CLOSER = 0x80 };
+
+/* Makes room for `slots` slots from slot `base` on and GC_STACK_MIN more. */
+enum gc_status gc_frame_room(struct gc_thread *thread, uint32_t base,
+                             uint32_t slots);
+/* Gives the current frame `slots` slots: the values from its base to the top
+ * are the first ones, the rest is nil. There is room (gc_frame_room). */
+void gc_frame_fill(struct gc_thread *thread, uint32_t slots);
+/* Closes what is open in slots `from` and up: upvalues, then to-be-closed
+ * slots, last first. Closers run; the top is as before. */
+void gc_frame_close(struct gc_thread *thread, uint32_t from);
+
+#endif
