@@ -50,7 +50,8 @@ enum subject_kind {
   SUBJECT_KIND_UPVALUE,
   SUBJECT_KIND_CDATA,
   SUBJECT_KIND_TRACE,
-  SUBJECT_KIND_ROOT, /* not an object: the state itself; base is 0 */
+  SUBJECT_KIND_ROOT, /* not an object: the state itself; base is 0. Counts as
+                      * grey: what it refers to may be white */
   SUBJECT_KIND_COUNT
 };
 
@@ -108,7 +109,7 @@ struct subject_object {
   uint8_t flags;  /* enum subject_object_flag */
 };
 
-/* Edge labels. key is used where the row says so. */
+/* Edge labels. key is used where the row says so, else it is nil. */
 enum subject_label {
   SUBJECT_LABEL_ENTRY,     /* table entry: key -> value, value not nil */
   SUBJECT_LABEL_METATABLE, /* of a table or userdata */
@@ -119,19 +120,25 @@ enum subject_label {
   SUBJECT_LABEL_PROTOTYPE, /* closure: its prototype */
   SUBJECT_LABEL_CONSTANT,  /* prototype: key n */
   SUBJECT_LABEL_NESTED,    /* prototype: key n */
-  SUBJECT_LABEL_FUNCTION,  /* thread: function of frame n (base frame 0) */
+  SUBJECT_LABEL_FUNCTION,  /* thread: function of frame n (base frame 0); the
+                            * main coroutine's base frame has none */
   SUBJECT_LABEL_REGISTER,  /* thread: key frame * 65536 + register */
   SUBJECT_LABEL_VARARG,    /* thread: key frame * 65536 + n */
-  SUBJECT_LABEL_TBC,       /* thread: key frame * 65536 + n from 0 */
+  SUBJECT_LABEL_TBC,       /* thread: key frame * 65536 + n from 0, until it is
+                            * closed */
   SUBJECT_LABEL_START,     /* thread: function of a not yet started one */
   SUBJECT_LABEL_RESUMED,   /* thread: the coroutine that it waits for */
   SUBJECT_LABEL_REGISTRY,  /* root */
   SUBJECT_LABEL_GLOBALS,   /* root: the globals table */
-  SUBJECT_LABEL_MAIN,      /* root: main thread */
-  SUBJECT_LABEL_CURRENT,   /* root: running thread */
+  SUBJECT_LABEL_MAIN,      /* root: the operation language's main coroutine; a
+                            * VM's own main thread, if another, is INTERNAL */
+  SUBJECT_LABEL_CURRENT,   /* root: the operation language's running one */
   SUBJECT_LABEL_BASICMETA, /* root: key basic type (OP_BASIC_*) */
   SUBJECT_LABEL_INTERNAL,  /* anything else that is a strong reference but not
-                            * of the stream: fixed names, caches, drivers */
+                            * of the stream: fixed names, caches, drivers,
+                            * open upvalues as a thread's list holds them,
+                            * registry entries other than "k<n>" and references
+                            * in use */
   SUBJECT_LABEL_COUNT
 };
 
@@ -217,8 +224,10 @@ enum subject_event_type {
   SUBJECT_EVENT_PHASE,      /* from, to: phases */
   SUBJECT_EVENT_STEP_BEGIN, /* a micro-step starts */
   SUBJECT_EVENT_STEP_END,   /* a micro-step has ended: the lab may survey */
-  SUBJECT_EVENT_CLOSED,     /* a to-be-closed value (base) is being closed */
-  SUBJECT_EVENT_ASSERTION,  /* the subject's own assertion failed; text */
+  SUBJECT_EVENT_CLOSED,     /* a to-be-closed value (base) is being closed;
+                             * sent by every subject */
+  SUBJECT_EVENT_ASSERTION,  /* the subject's own assertion failed; text. The
+                             * call does not return: the run ends */
   SUBJECT_EVENT_COUNT
 };
 
@@ -255,8 +264,9 @@ struct subject_answer {
 };
 
 /* What a subject lives in: owned by the lab, borrowed from open to close.
- * allocate follows the realloc convention with the old size: new_size 0
- * frees; NULL means no memory and the old block stays as it was. fault is
+ * allocate follows the realloc convention with the old size (which means
+ * nothing when block is NULL): new_size 0 frees; NULL means no memory and the
+ * old block stays as it was. fault is
  * the name of a seeded fault or NULL. */
 struct subject_env {
   void *allocator;
@@ -286,6 +296,7 @@ struct subject_traits {
   bool fixed_grey;       /* fixed objects are grey and in no list */
   bool pending_swept;    /* objects that wait for finalizers are whitened */
   bool emergency;        /* a failed allocation collects and tries again */
+  bool shrink_may_fail;  /* refused shrinking is tolerated everywhere */
   uint16_t sweep_batch;  /* objects that one sweep micro-step handles */
 };
 
@@ -298,12 +309,15 @@ struct subject {
   const struct subject_traits *traits;
   /* The seeded faults that env.fault may name; NULL-terminated or NULL. */
   const char *const *faults;
-  /* From nothing: allocates only through env. NULL on no memory. */
+  /* From nothing: allocates only through env. NULL on no memory. Then the
+   * collector runs, the phase is pause, and the main coroutine has one frame
+   * whose registers are all nil. */
   struct subject_instance *(*open)(const struct subject_env *env);
   /* To nothing: everything is freed. */
   void (*close)(struct subject_instance *);
   /* One admitted operation through the subject's real API. Leaves nothing of
-   * the stream on the C stack. */
+   * the stream on the C stack. Never setup, close, microstep, runto, finish,
+   * failalloc, heaplimit: the lab does these. */
   enum subject_status (*perform)(struct subject_instance *, struct op,
                                  struct subject_answer *ret_answer);
   /* The smallest unit of collector work. */

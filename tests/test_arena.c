@@ -162,6 +162,23 @@ test_arena_fails_the_kth_allocation_once(void **state)
   assert_int_equal(told.events[told.count - 1].type, ARENA_REFUSED);
 }
 
+/* Would catch refusals that strike, or are used up, while suspended. */
+static void
+test_arena_refuses_nothing_while_suspended(void **state)
+{
+  (void)state;
+  arena_fail_after(arena, 1);
+  arena_limit(arena, 100);
+  arena_suspend_refusals(arena, true);
+  for (int i = 0; i < 10; i++)
+    assert_non_null(take(64));
+  arena_suspend_refusals(arena, false);
+  arena_limit(arena, 0);
+  assert_non_null(take(8));
+  assert_null(take(8));
+  assert_non_null(take(8));
+}
+
 /* Would catch a limit that is off by one or that stops shrinking. */
 static void
 test_arena_limit_bounds_the_live_bytes(void **state)
@@ -229,6 +246,8 @@ main(void)
       cmocka_unit_test_setup(test_arena_resize_moves_and_keeps_the_bytes,
                              set_up),
       cmocka_unit_test_setup(test_arena_fails_the_kth_allocation_once, set_up),
+      cmocka_unit_test_setup(test_arena_refuses_nothing_while_suspended,
+                             set_up),
       cmocka_unit_test_setup(test_arena_limit_bounds_the_live_bytes, set_up),
       cmocka_unit_test_setup(test_arena_tells_when_it_is_used_up, set_up),
       cmocka_unit_test_setup(test_arena_snapshot_brings_everything_back,

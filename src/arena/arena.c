@@ -54,6 +54,7 @@ struct state {
   uint64_t fail_at; /* number of the allocation that fails; 0 for none */
   uint64_t limit;   /* live bytes; 0 for none */
   enum arena_policy policy;
+  bool suspended; /* no refusals */
 };
 
 struct arena {
@@ -210,6 +211,8 @@ static bool
 is_refused(struct arena *arena, int64_t growth)
 {
   struct state *state = &arena->state;
+  if (state->suspended)
+    return false;
   state->allocations += 1;
   if (state->fail_at && state->allocations == state->fail_at) {
     state->fail_at = 0;
@@ -315,6 +318,12 @@ void
 arena_fail_after(struct arena *arena, uint64_t after)
 {
   arena->state.fail_at = arena->state.allocations + after + 1;
+}
+
+void
+arena_suspend_refusals(struct arena *arena, bool suspended)
+{
+  arena->state.suspended = suspended;
 }
 
 void

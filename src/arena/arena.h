@@ -60,13 +60,17 @@ void *arena_allocate(void *arena, void *block, size_t old_size,
 /* Refuses the allocation (or growth, or shrinking) that comes after `after`
  * more of them, once. */
 void arena_fail_after(struct arena *arena, uint64_t after);
+/* While suspended, neither the armed failure nor the limit strikes, and
+ * allocations are not counted towards it. */
+void arena_suspend_refusals(struct arena *arena, bool suspended);
 /* Refuses what would make more than bytes live; 0 is no limit. Shrinking is
  * never refused for it. */
 void arena_limit(struct arena *arena, uint64_t bytes);
 
 uint64_t arena_live_bytes(const struct arena *arena);
 uint64_t arena_live_blocks(const struct arena *arena);
-/* Allocations made since clear, refused ones too. */
+/* Allocations made since clear, refused ones too, but not those made while
+ * refusals were suspended. */
 uint64_t arena_allocations(const struct arena *arena);
 /* The size of the live block at base; 0 if there is none. */
 size_t arena_block_size(const struct arena *arena, uint64_t base);

@@ -48,7 +48,7 @@ struct lab {
   jmp_buf leave;
   uint64_t surveyed_before; /* oracle's count when the stream began */
   uint64_t steps_in_operation;
-  uint64_t allocations_before; /* the operation */
+  uint64_t allocations_in_operation;
   uint8_t operation;     /* enum op_code that runs, OP_COUNT outside */
   uint8_t phase_checked; /* enum subject_phase at the last check */
   bool performing;       /* inside the subject's perform */
@@ -168,8 +168,8 @@ arena_told(void *user, const struct arena_event *event)
   struct lab *lab = user;
   if (!lab->options || lab->options->unchecked)
     return;
-  if (arena_allocations(lab->arena) - lab->allocations_before >
-      ALLOCATIONS_MAX)
+  lab->allocations_in_operation += event->type == ARENA_ALLOCATED;
+  if (lab->allocations_in_operation > ALLOCATIONS_MAX)
     accuse_no_progress(lab, "an operation does not stop allocating");
   struct subject_event told = {.type = types[event->type],
                                .base = event->base,
@@ -255,6 +255,15 @@ run_operation(struct lab *lab, struct op op)
   }
 }
 
+/* Where an armed failure and the heap limit strike: see ops.def. */
+static bool
+may_be_refused(const struct lab *lab, struct op op)
+{
+  uint8_t flags = op_infos[op.code].flags;
+  return flags & OP_ALLOCATES ||
+         (flags & OP_STEERS && lab->subject->traits->shrink_may_fail);
+}
+
 static void
 do_operation(struct lab *lab, size_t index, struct op op)
 {
@@ -274,7 +283,8 @@ do_operation(struct lab *lab, size_t index, struct op op)
   if (op.code == OP_SETUP || op.code == OP_CLOSE)
     return;
   lab->operation = op.code;
-  lab->allocations_before = arena_allocations(lab->arena);
+  lab->allocations_in_operation = 0;
+  arena_suspend_refusals(lab->arena, !may_be_refused(lab, op));
   enum subject_status status = run_operation(lab, op);
   hash_word(lab, (uint64_t)op.code << 8 | (uint64_t)status);
   if (observer && observer->operation_end)
@@ -305,7 +315,7 @@ static void
 close_subject(struct lab *lab)
 {
   lab->operation = OP_CLOSE;
-  lab->allocations_before = arena_allocations(lab->arena);
+  arena_suspend_refusals(lab->arena, true);
   oracle_close_begin(lab->oracle);
   lab->subject->close(lab->instance);
   lab->instance = NULL;
@@ -366,7 +376,7 @@ prepare(struct lab *lab, const struct subject *subject,
   lab->phase_checked = SUBJECT_PHASE_COUNT;
   lab->performing = false;
   lab->steps_in_operation = 0;
-  lab->allocations_before = 0;
+  lab->allocations_in_operation = 0;
   lab->surveyed_before = oracle_statistics(lab->oracle)->objects;
   arena_clear(lab->arena, policy);
   oracle_begin(lab->oracle, subject, large);

@@ -6,9 +6,8 @@
 #ifndef PENUMBRA_SUBJECTS_SUBJECTS_H
 #define PENUMBRA_SUBJECTS_SUBJECTS_H
 
+#include "gc/fault.h"
 #include "subject.h"
-
-struct gc_fault_info;
 
 /* The built-in collector, dialect lua54. */
 extern const struct subject subject_lua54;
