@@ -44,8 +44,10 @@ check-headers check-layering check-style:
 
 # Each is made of the one source file of its name and may use all libraries.
 unit_tests = \
+	%D%/test_arena \
 	%D%/test_op_gen \
 	%D%/test_op_manual \
+	%D%/test_op_memory \
 	%D%/test_op_text \
 	%D%/test_ops
 
