@@ -68,6 +68,7 @@ test_op_gen_random_below_is_below(void **state)
 {
   struct op_random random;
   int count[7] = {0};
+  int thirds;
 
   (void)state;
   op_random_init(&random, 1);
@@ -79,6 +80,12 @@ test_op_gen_random_below_is_below(void **state)
   }
   for (int i = 0; i < 7; i++)
     assert_true(count[i] > 9500 && count[i] < 10500);
+  /* With a bound of 3/4 of 2^32 a careless scaling hits each third value
+   * twice as often as the others. */
+  thirds = 0;
+  for (int i = 0; i < 30000; i++)
+    thirds += op_random_below(&random, 0xc0000000u) % 3 == 0;
+  assert_true(thirds > 9500 && thirds < 10500);
   for (int i = 0; i < 1000; i++) {
     assert_int_equal(op_random_below(&random, 1), 0);
     assert_true(op_random_below(&random, UINT32_MAX) < UINT32_MAX);

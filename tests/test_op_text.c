@@ -183,6 +183,7 @@ test_op_text_refuses_unknown_operations(void **state)
   assert_refused("st r0 r1 r2", "unknown operation 'st' (did you mean 'str'?)");
   assert_refused("micro-step 1",
                  "unknown operation 'micro-step' (did you mean 'microstep'?)");
+  assert_refused("nli r0", "unknown operation 'nli' (did you mean 'nil'?)");
   assert_refused("SET r0 r1 r2", "unknown operation 'SET'");
   assert_refused("x", "unknown operation 'x'");
   assert_refused("frobnicate", "unknown operation 'frobnicate'");
@@ -302,6 +303,8 @@ test_op_text_shows_strange_bytes_escaped(void **state)
 
   (void)state;
   assert_refused("s\x1b[31mt", "unknown operation 's\\x1b[31mt'");
+  assert_refused("nil\x7f",
+                 "unknown operation 'nil\\x7f' (did you mean 'nil'?)");
   assert_refused("\xef\xbb\xbfset", "unknown operation '\\xef\\xbb\\xbfset'");
   assert_refused("se\\t", "unknown operation 'se\\\\t' (did you mean 'set'?)");
   assert_refused("set\rr0", "unknown operation 'set\\x0dr0'");
@@ -440,6 +443,10 @@ test_op_text_stream_line_has_a_maximum(void **state)
   assert_bad_text(text, size, 2, "line is longer than 4096 bytes");
   text[7 + OP_TEXT_LINE_MAX] = '\r';
   assert_bad_text(text, 7 + OP_TEXT_LINE_MAX + 2 + 5000, 3,
+                  "line is longer than 4096 bytes");
+  /* A carriage return ends a line only with a newline behind it. */
+  text[7 + OP_TEXT_LINE_MAX + 1] = 'x';
+  assert_bad_text(text, 7 + OP_TEXT_LINE_MAX + 2, 2,
                   "line is longer than 4096 bytes");
   text[7 + OP_TEXT_LINE_MAX] = '\n';
   text[7 + OP_TEXT_LINE_MAX + 1] = 'x';
