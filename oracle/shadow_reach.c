@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which nodes of the shadow heap are reachable from its root, over all edges:
+ * keys and values of tables alike, and what upvalues hold through their
+ * cells. Also the walk over a node's edges that everybody else uses, and the
+ * look at one of them. Called by the shadow heap and the oracle.
+ *
+ * A search is breadth first with a queue of its own, never recursive: streams
+ * build long chains. It is made only after an edge to a node was lost; what
+ * an operation stores was reachable or is new, and then the marks are right
+ * without it.
+ */
+#include "oracle/shadow_internal.h"
+
+#include <string.h>
+
+#include "ops/op_assert.h"
+
+/* ---- the search ------------------------------------------------------ */
+
+struct search {
+  const struct shadow *shadow;
+  uint8_t *marks;
+  uint32_t *queue;
+  uint32_t *parents; /* NULL where nobody asks */
+  uint32_t count;    /* of queue */
+  uint32_t node;     /* whose edges are looked at */
+};
+
+static inline void
+meet_node(struct search *search, uint32_t id)
+{
+  if (search->marks[id])
+    return;
+  search->marks[id] = 1;
+  search->queue[search->count++] = id;
+  if (search->parents)
+    search->parents[id] = search->node;
+}
+
+static inline void
+meet(struct search *search, struct shadow_value value)
+{
+  if (value.tag == SHADOW_NODE)
+    meet_node(search, (uint32_t)value.bits);
+}
+
+static inline void
+meet_all(struct search *search, const struct shadow_value *values,
+         uint32_t count)
+{
+  for (uint32_t i = 0; i < count; i++)
+    meet(search, values[i]);
+}
+
+static void
+search_root(struct search *search)
+{
+  const struct shadow *shadow = search->shadow;
+
+  meet_node(search, SHADOW_REGISTRY);
+  meet_node(search, SHADOW_GLOBALS);
+  meet_node(search, SHADOW_MAIN);
+  meet_node(search, shadow->running);
+  for (int type = 0; type < SHADOW_OPERAND_BASIC; type++) {
+    if (shadow->basic[type])
+      meet_node(search, shadow->basic[type]);
+  }
+}
+
+static void
+search_table(struct search *search, const struct shadow_entries *table)
+{
+  for (uint32_t i = 0; i < table->count; i++) {
+    meet(search, table->entries[i].key);
+    meet(search, table->entries[i].value);
+  }
+}
+
+static void
+search_thread(struct search *search, const struct shadow_thread *thread)
+{
+  const struct shadow *shadow = search->shadow;
+  uint32_t id = thread->frame;
+
+  meet(search, thread->start);
+  if (thread->waits_for)
+    meet_node(search, thread->waits_for);
+  while (id) {
+    const struct shadow_frame *frame = shadow->frames + id;
+
+    meet(search, frame->function);
+    meet_all(search, frame->registers, OP_REGISTERS);
+    meet_all(search, frame->varargs, frame->vararg_count);
+    meet_all(search, frame->closing, frame->closing_count);
+    id = frame->previous;
+  }
+}
+
+static void
+search_node(struct search *search, const struct shadow_node *node)
+{
+  if (node->metatable)
+    meet_node(search, node->metatable);
+  switch ((enum subject_kind)node->kind) {
+  case SUBJECT_KIND_ROOT:
+    search_root(search);
+    break;
+  case SUBJECT_KIND_TABLE:
+    search_table(search, &node->as.table);
+    break;
+  case SUBJECT_KIND_USERDATA:
+  case SUBJECT_KIND_CCLOSURE:
+    meet_all(search, node->as.values, node->count);
+    break;
+  case SUBJECT_KIND_CLOSURE:
+    for (uint32_t n = 0; n < node->count; n++)
+      meet(search, shadow_cell_get(search->shadow, node->as.cells[n]));
+    break;
+  case SUBJECT_KIND_THREAD:
+    search_thread(search, &node->as.thread);
+    break;
+  case SUBJECT_KIND_STRING_SHORT:
+  case SUBJECT_KIND_STRING_LONG:
+  case SUBJECT_KIND_PROTOTYPE:
+  case SUBJECT_KIND_UPVALUE:
+  case SUBJECT_KIND_CDATA:
+  case SUBJECT_KIND_TRACE:
+  case SUBJECT_KIND_COUNT:
+    PENUMBRA_ASSERT(!"a node of this kind");
+  }
+}
+
+/* Marks what is reachable; marks are those of no node yet. */
+static uint32_t
+search_all(struct search *search)
+{
+  memset(search->marks, 0, search->shadow->node_count);
+  search->node = SHADOW_ROOT;
+  search->count = 0;
+  meet_node(search, SHADOW_ROOT);
+  for (uint32_t at = 0; at < search->count; at++) {
+    search->node = search->queue[at];
+    search_node(search, search->shadow->nodes + search->node);
+  }
+  return search->count;
+}
+
+uint32_t
+shadow_reach(struct shadow *shadow)
+{
+  struct search search = {
+      .shadow = shadow, .marks = shadow->was, .queue = shadow->queue};
+  uint32_t capacity = shadow->was_capacity;
+
+  if (!shadow->is_stale)
+    return shadow->reach_count;
+  PENUMBRA_ASSERT(shadow->was_is_is);
+  shadow->reach_count = search_all(&search);
+  shadow->was = shadow->is;
+  shadow->was_capacity = shadow->is_capacity;
+  shadow->is = search.marks;
+  shadow->is_capacity = capacity;
+  shadow->was_is_is = false;
+  shadow->is_stale = false;
+  return shadow->reach_count;
+}
+
+bool
+shadow_was_reachable(const struct shadow *shadow, uint32_t id)
+{
+  if (id >= shadow->was_count)
+    return false;
+  return shadow->was_is_is ? shadow->is[id] : shadow->was[id];
+}
+
+bool
+shadow_is_reachable(const struct shadow *shadow, uint32_t id)
+{
+  PENUMBRA_ASSERT(id < shadow->node_count && !shadow->is_stale);
+  return shadow->is[id];
+}
+
+bool
+shadow_find_parents(const struct shadow *shadow, uint32_t id)
+{
+  struct search search = {.shadow = shadow,
+                          .marks = shadow->seen,
+                          .queue = shadow->queue,
+                          .parents = shadow->parents};
+
+  search_all(&search);
+  return shadow->seen[id];
+}
+
+/* ---- edges ----------------------------------------------------------- */
+
+struct visit {
+  bool (*function)(void *, uint8_t, struct shadow_value, struct shadow_value);
+  void *user;
+  bool goes_on;
+};
+
+static void
+visit_edge(struct visit *visit, uint8_t label, struct shadow_value key,
+           struct shadow_value value)
+{
+  if (visit->goes_on && value.tag != SUBJECT_NIL)
+    visit->goes_on = visit->function(visit->user, label, key, value);
+}
+
+static void
+visit_numbered(struct visit *visit, uint8_t label, uint32_t first,
+               const struct shadow_value *values, uint32_t count)
+{
+  for (uint32_t n = 0; n < count && visit->goes_on; n++)
+    visit_edge(visit, label, shadow_integer((int64_t)first + n), values[n]);
+}
+
+static void
+visit_root(const struct shadow *shadow, struct visit *visit)
+{
+  struct shadow_value none = shadow_nil();
+
+  visit_edge(visit, SUBJECT_LABEL_REGISTRY, none,
+             shadow_of_node(SHADOW_REGISTRY));
+  visit_edge(visit, SUBJECT_LABEL_GLOBALS, none,
+             shadow_of_node(SHADOW_GLOBALS));
+  visit_edge(visit, SUBJECT_LABEL_MAIN, none, shadow_of_node(SHADOW_MAIN));
+  visit_edge(visit, SUBJECT_LABEL_CURRENT, none,
+             shadow_of_node(shadow->running));
+  for (int type = 0; type < SHADOW_OPERAND_BASIC; type++)
+    visit_edge(visit, SUBJECT_LABEL_BASICMETA, shadow_integer(type),
+               shadow_of_node_or_nil(shadow->basic[type]));
+}
+
+static void
+visit_frame(const struct shadow_frame *frame, struct visit *visit)
+{
+  uint32_t first = frame->depth * 65536u;
+
+  visit_edge(visit, SUBJECT_LABEL_FUNCTION, shadow_integer(frame->depth),
+             frame->function);
+  visit_numbered(visit, SUBJECT_LABEL_REGISTER, first, frame->registers,
+                 OP_REGISTERS);
+  visit_numbered(visit, SUBJECT_LABEL_VARARG, first, frame->varargs,
+                 frame->vararg_count);
+  visit_numbered(visit, SUBJECT_LABEL_TBC, first, frame->closing,
+                 frame->closing_count);
+}
+
+static void
+visit_thread(const struct shadow *shadow, const struct shadow_thread *thread,
+             struct visit *visit)
+{
+  visit_edge(visit, SUBJECT_LABEL_START, shadow_nil(), thread->start);
+  visit_edge(visit, SUBJECT_LABEL_RESUMED, shadow_nil(),
+             shadow_of_node_or_nil(thread->waits_for));
+  for (uint32_t id = thread->frame; id && visit->goes_on;
+       id = shadow->frames[id].previous)
+    visit_frame(shadow->frames + id, visit);
+}
+
+static void
+visit_closure(const struct shadow *shadow, const struct shadow_node *node,
+              struct visit *visit)
+{
+  for (uint32_t n = 0; n < node->count; n++)
+    visit_edge(visit, SUBJECT_LABEL_UPVALUE, shadow_integer(n),
+               shadow_cell_get(shadow, node->as.cells[n]));
+}
+
+static void
+visit_table(const struct shadow_entries *table, struct visit *visit)
+{
+  for (uint32_t i = 0; i < table->count && visit->goes_on; i++)
+    visit_edge(visit, SUBJECT_LABEL_ENTRY, table->entries[i].key,
+               table->entries[i].value);
+}
+
+void
+shadow_visit(const struct shadow *shadow, uint32_t id,
+             bool (*function)(void *user, uint8_t label,
+                              struct shadow_value key,
+                              struct shadow_value value),
+             void *user)
+{
+  struct visit visit = {function, user, true};
+  const struct shadow_node *node = shadow->nodes + id;
+
+  PENUMBRA_ASSERT(id < shadow->node_count);
+  visit_edge(&visit, SUBJECT_LABEL_METATABLE, shadow_nil(),
+             shadow_of_node_or_nil(node->metatable));
+  if (node->kind == SUBJECT_KIND_ROOT)
+    visit_root(shadow, &visit);
+  else if (node->kind == SUBJECT_KIND_TABLE)
+    visit_table(&node->as.table, &visit);
+  else if (node->kind == SUBJECT_KIND_THREAD)
+    visit_thread(shadow, &node->as.thread, &visit);
+  else if (node->kind == SUBJECT_KIND_CLOSURE)
+    visit_closure(shadow, node, &visit);
+  else
+    visit_numbered(&visit,
+                   node->kind == SUBJECT_KIND_USERDATA ? SUBJECT_LABEL_USERVALUE
+                                                       : SUBJECT_LABEL_UPVALUE,
+                   0, node->as.values, node->count);
+}
+
+/* Place n of count values. */
+static bool
+look_numbered(const struct shadow_value *values, uint64_t count,
+              struct shadow_value key, struct shadow_value *ret_value)
+{
+  if (key.tag != SUBJECT_INTEGER || key.bits >= count)
+    return false;
+  *ret_value = values[key.bits];
+  return true;
+}
+
+static bool
+look_root(const struct shadow *shadow, uint8_t label, struct shadow_value key,
+          struct shadow_value *ret_value)
+{
+  uint32_t id;
+
+  if (label == SUBJECT_LABEL_REGISTRY)
+    id = SHADOW_REGISTRY;
+  else if (label == SUBJECT_LABEL_GLOBALS)
+    id = SHADOW_GLOBALS;
+  else if (label == SUBJECT_LABEL_MAIN)
+    id = SHADOW_MAIN;
+  else if (label == SUBJECT_LABEL_CURRENT)
+    id = shadow->running;
+  else if (label == SUBJECT_LABEL_BASICMETA && key.tag == SUBJECT_INTEGER &&
+           key.bits < SHADOW_OPERAND_BASIC)
+    id = shadow->basic[key.bits];
+  else
+    return false;
+  *ret_value = shadow_of_node_or_nil(id);
+  return true;
+}
+
+/* The frame of a coroutine at a depth; NULL if there is none. */
+static const struct shadow_frame *
+frame_at(const struct shadow *shadow, const struct shadow_thread *thread,
+         uint64_t depth)
+{
+  uint32_t id = thread->frame;
+
+  if (depth >= thread->depth)
+    return NULL;
+  while (shadow->frames[id].depth > depth)
+    id = shadow->frames[id].previous;
+  return shadow->frames + id;
+}
+
+static bool
+look_frame(const struct shadow *shadow, const struct shadow_thread *thread,
+           uint8_t label, struct shadow_value key,
+           struct shadow_value *ret_value)
+{
+  bool is_function = label == SUBJECT_LABEL_FUNCTION;
+  uint64_t depth = is_function ? key.bits : key.bits >> 16;
+  const struct shadow_frame *frame = frame_at(shadow, thread, depth);
+
+  if (key.tag != SUBJECT_INTEGER || !frame)
+    return false;
+  key.bits &= 65535;
+  if (is_function)
+    *ret_value = frame->function;
+  else if (label == SUBJECT_LABEL_REGISTER)
+    return look_numbered(frame->registers, OP_REGISTERS, key, ret_value);
+  else if (label == SUBJECT_LABEL_VARARG)
+    return look_numbered(frame->varargs, frame->vararg_count, key, ret_value);
+  else if (label == SUBJECT_LABEL_TBC)
+    return look_numbered(frame->closing, frame->closing_count, key, ret_value);
+  else
+    return false;
+  return true;
+}
+
+static bool
+look_thread(const struct shadow *shadow, const struct shadow_thread *thread,
+            uint8_t label, struct shadow_value key,
+            struct shadow_value *ret_value)
+{
+  if (label == SUBJECT_LABEL_START)
+    *ret_value = thread->start;
+  else if (label == SUBJECT_LABEL_RESUMED)
+    *ret_value = shadow_of_node_or_nil(thread->waits_for);
+  else
+    return look_frame(shadow, thread, label, key, ret_value);
+  return true;
+}
+
+static bool
+look_upvalue(const struct shadow *shadow, const struct shadow_node *node,
+             struct shadow_value key, struct shadow_value *ret_value)
+{
+  if (node->kind == SUBJECT_KIND_CCLOSURE)
+    return look_numbered(node->as.values, node->count, key, ret_value);
+  if (key.tag != SUBJECT_INTEGER || key.bits >= node->count)
+    return false;
+  *ret_value = shadow_cell_get(shadow, node->as.cells[key.bits]);
+  return true;
+}
+
+bool
+shadow_lookup(const struct shadow *shadow, uint32_t id, uint8_t label,
+              struct shadow_value key, struct shadow_value *ret_value)
+{
+  const struct shadow_node *node = shadow->nodes + id;
+  bool is_table = node->kind == SUBJECT_KIND_TABLE;
+  bool is_userdata = node->kind == SUBJECT_KIND_USERDATA;
+
+  PENUMBRA_ASSERT(id < shadow->node_count);
+  if (node->kind == SUBJECT_KIND_ROOT)
+    return look_root(shadow, label, key, ret_value);
+  if (node->kind == SUBJECT_KIND_THREAD)
+    return look_thread(shadow, &node->as.thread, label, key, ret_value);
+  if (label == SUBJECT_LABEL_METATABLE && (is_table || is_userdata)) {
+    *ret_value = shadow_of_node_or_nil(node->metatable);
+    return true;
+  }
+  if (label == SUBJECT_LABEL_ENTRY && is_table) {
+    struct shadow_value value = shadow_get(shadow, id, key);
+
+    if (value.tag == SUBJECT_NIL)
+      return false;
+    *ret_value = value;
+    return true;
+  }
+  if (label == SUBJECT_LABEL_USERVALUE && is_userdata)
+    return look_numbered(node->as.values, node->count, key, ret_value);
+  if (label == SUBJECT_LABEL_UPVALUE && !is_table && !is_userdata)
+    return look_upvalue(shadow, node, key, ret_value);
+  return false;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The entries of the shadow heap's tables: an array in no order that means
+ * anything, with an index once it is too long to be scanned. A removed entry's
+ * place is taken by the last one. Called by the shadow heap only.
+ */
+#include "oracle/shadow_internal.h"
+
+#include <string.h>
+
+#include "ops/op_assert.h"
+
+enum {
+  ENTRIES_MIN = 2,
+  ENTRIES_SCANNED = 8 /* no index up to this capacity */
+};
+
+/* ---- keys ------------------------------------------------------------ */
+
+static double
+float_of(struct shadow_value value)
+{
+  double number;
+
+  memcpy(&number, &value.bits, sizeof number);
+  return number;
+}
+
+struct shadow_value
+shadow_key(struct shadow_value key)
+{
+  const double limit = 9223372036854775808.0; /* 2^63 */
+  double number;
+
+  if (key.tag != SUBJECT_FLOAT)
+    return key;
+  number = float_of(key);
+  if (number >= -limit && number < limit && (double)(int64_t)number == number)
+    return shadow_integer((int64_t)number);
+  return key;
+}
+
+bool
+shadow_is_key(struct shadow_value value)
+{
+  return value.tag != SUBJECT_NIL &&
+         (value.tag != SUBJECT_FLOAT || float_of(value) == float_of(value));
+}
+
+/* ---- the index ------------------------------------------------------- */
+
+static uint32_t
+slot_of(struct shadow_value key, uint32_t mask)
+{
+  return (uint32_t)(shadow_mix(key.bits * 64 + key.tag) >> 16) & mask;
+}
+
+/* The slot that holds entry number (from 1). */
+static uint32_t
+slot_holding(const struct shadow_entries *table, uint32_t number)
+{
+  uint32_t mask = 2 * table->capacity - 1;
+  uint32_t slot = slot_of(table->entries[number - 1].key, mask);
+
+  while (table->index[slot] != number)
+    slot = (slot + 1) & mask;
+  return slot;
+}
+
+static void
+index_entry(struct shadow_entries *table, uint32_t number)
+{
+  uint32_t mask = 2 * table->capacity - 1;
+  uint32_t slot = slot_of(table->entries[number - 1].key, mask);
+
+  while (table->index[slot])
+    slot = (slot + 1) & mask;
+  table->index[slot] = number;
+}
+
+/* Empties the slot and moves up what was displaced past it. */
+static void
+unindex_slot(struct shadow_entries *table, uint32_t hole)
+{
+  uint32_t mask = 2 * table->capacity - 1;
+  uint32_t slot = hole;
+
+  for (;;) {
+    uint32_t number, home;
+
+    slot = (slot + 1) & mask;
+    number = table->index[slot];
+    if (!number)
+      break;
+    home = slot_of(table->entries[number - 1].key, mask);
+    if (((slot - home) & mask) >= ((slot - hole) & mask)) {
+      table->index[hole] = number;
+      hole = slot;
+    }
+  }
+  table->index[hole] = 0;
+}
+
+/* ---- entries --------------------------------------------------------- */
+
+static struct shadow_entry *
+find_entry(const struct shadow_entries *table, struct shadow_value key)
+{
+  if (table->index) {
+    uint32_t mask = 2 * table->capacity - 1;
+    uint32_t slot = slot_of(key, mask);
+
+    for (; table->index[slot]; slot = (slot + 1) & mask) {
+      struct shadow_entry *entry = table->entries + table->index[slot] - 1;
+
+      if (shadow_same(entry->key, key))
+        return entry;
+    }
+    return NULL;
+  }
+  for (uint32_t i = 0; i < table->count; i++) {
+    if (shadow_same(table->entries[i].key, key))
+      return table->entries + i;
+  }
+  return NULL;
+}
+
+struct shadow_value
+shadow_get(const struct shadow *shadow, uint32_t table, struct shadow_value key)
+{
+  const struct shadow_entry *entry =
+      find_entry(&shadow->nodes[table].as.table, key);
+
+  return entry ? entry->value : shadow_nil();
+}
+
+static bool
+resize_entries(struct shadow_memory *memory, struct shadow_entries *table,
+               uint32_t capacity)
+{
+  struct shadow_entries old = *table;
+
+  table->entries = shadow_take(memory, capacity * sizeof *table->entries);
+  table->index = NULL;
+  if (table->entries && capacity > ENTRIES_SCANNED)
+    table->index = shadow_take(memory, 2 * capacity * sizeof *table->index);
+  if (!table->entries || (capacity > ENTRIES_SCANNED && !table->index)) {
+    shadow_give(memory, table->entries, capacity * sizeof *table->entries);
+    *table = old;
+    return false;
+  }
+  table->capacity = capacity;
+  if (old.count)
+    memcpy(table->entries, old.entries, old.count * sizeof *old.entries);
+  if (table->index) {
+    memset(table->index, 0, 2 * capacity * sizeof *table->index);
+    for (uint32_t i = 1; i <= table->count; i++)
+      index_entry(table, i);
+  }
+  shadow_give(memory, old.entries, old.capacity * sizeof *old.entries);
+  shadow_give(memory, old.index, 2 * old.capacity * sizeof *old.index);
+  return true;
+}
+
+bool
+shadow_reserve_entries(struct shadow *shadow, uint32_t table, uint32_t count)
+{
+  struct shadow_entries *entries = &shadow->nodes[table].as.table;
+  uint64_t need = (uint64_t)entries->count + count;
+  uint64_t capacity = entries->capacity ? entries->capacity : ENTRIES_MIN;
+
+  if (need <= entries->capacity)
+    return true;
+  while (capacity < need)
+    capacity *= 2;
+  if (capacity > UINT32_MAX / 2)
+    return false;
+  return resize_entries(&shadow->memory, entries, (uint32_t)capacity);
+}
+
+static void
+remove_entry(struct shadow_entries *table, struct shadow_entry *entry)
+{
+  uint32_t number = (uint32_t)(entry - table->entries) + 1;
+  uint32_t last = table->count;
+
+  if (table->index) {
+    unindex_slot(table, slot_holding(table, number));
+    if (number != last)
+      table->index[slot_holding(table, last)] = number;
+  }
+  *entry = table->entries[last - 1];
+  table->count--;
+}
+
+void
+shadow_set(struct shadow *shadow, uint32_t id, struct shadow_value key,
+           struct shadow_value value)
+{
+  struct shadow_node *node = shadow->nodes + id;
+  struct shadow_entries *table = &node->as.table;
+  struct shadow_entry *entry = find_entry(table, key);
+
+  if (entry && value.tag != SUBJECT_NIL) {
+    shadow_store(shadow, id, SUBJECT_LABEL_ENTRY, key, &entry->value, value);
+  } else if (entry) {
+    node->sum -= shadow_hash(SUBJECT_LABEL_ENTRY, key, entry->value);
+    shadow_lose(shadow, entry->value);
+    shadow_lose(shadow, key);
+    remove_entry(table, entry);
+  } else if (value.tag != SUBJECT_NIL) {
+    PENUMBRA_ASSERT(table->count < table->capacity);
+    table->entries[table->count++] = (struct shadow_entry){key, value};
+    if (table->index)
+      index_entry(table, table->count);
+    node->sum += shadow_hash(SUBJECT_LABEL_ENTRY, key, value);
+  }
+}
