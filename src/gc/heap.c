@@ -261,21 +261,6 @@ open_names(struct gc_heap *heap)
 }
 
 static bool
-open_strings(struct gc_heap *heap)
-{
-  uint32_t count = heap->dialect->string_table_first;
-  size_t size = count * sizeof(struct gc_string *);
-
-  heap->strings.buckets = gc_memory_resize(heap, NULL, 0, size);
-  if (heap->strings.buckets == NULL) {
-    return false;
-  }
-  memset(heap->strings.buckets, 0, size);
-  heap->strings.bucket_count = count;
-  return true;
-}
-
-static bool
 open_main(struct gc_heap *heap)
 {
   struct gc_thread *main = gc_thread_new(heap);
@@ -336,8 +321,7 @@ gc_open(const struct gc_config *config)
     .phase = GC_PHASE_PAUSE,
     .current_white = GC_MARK_WHITE0,
   };
-  if (!open_strings(heap) || !open_main(heap) || !open_registry(heap)
-      || !open_names(heap)) {
+  if (!open_main(heap) || !open_registry(heap) || !open_names(heap)) {
     heap_free(heap);
     return NULL;
   }

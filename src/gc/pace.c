@@ -23,6 +23,9 @@ enum {
   STEP_SIZE_LOG2_MAX = 62
 };
 
+/* The most that may be owed: what a step itself allocates is added to it. */
+#define DEBT_MAX (INT64_MAX / 2)
+
 size_t
 gc_bytes(const struct gc_heap *heap)
 {
@@ -107,17 +110,17 @@ gc_check(struct gc_thread *thread)
 bool
 gc_step(struct gc_heap *heap, size_t kilobytes)
 {
-  int64_t debt;
+  int64_t debt = DEBT_MAX;
+  int64_t due;
 
   if (kilobytes == 0) {
     gc_pace_set_debt(heap, 0);
     paced_step(heap);
     return heap->phase == GC_PHASE_PAUSE;
   }
-  if (kilobytes > INT64_MAX / 1024
-      || __builtin_add_overflow((int64_t)kilobytes * 1024, heap->debt,
-                                &debt)) {
-    debt = INT64_MAX;
+  due = kilobytes > DEBT_MAX / 1024 ? DEBT_MAX : (int64_t)kilobytes * 1024;
+  if (heap->debt < DEBT_MAX - due) {
+    debt = heap->debt + due;
   }
   gc_pace_set_debt(heap, debt);
   if (debt <= 0) {
