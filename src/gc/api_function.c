@@ -2,11 +2,12 @@
  *
  * gc.h, part "functions".
  *
- * What is built from several objects is built without a step in between: an
- * object whose making fails halfway is referred to by nobody and goes with
- * the next cycle. A new closure is as white as what it is given, so its first
- * upvalues need no barrier to be seen; they have one for the day when an
- * allocation can collect.
+ * What is built from several objects is built from its parts up and without a
+ * step in between, so that no object is ever half built; parts that were made
+ * before one failed are referred to by nobody and go with the next cycle, or
+ * are open upvalues, which the next capture of their slot finds. A new closure
+ * is as white as what it is given, and its first stores need no barrier to be
+ * seen; they have one for the day when an allocation can collect.
  */
 #include "gc/api_internal.h"
 
@@ -140,6 +141,28 @@ give_upvalue(struct gc_heap *heap, struct gc_closure *closure, uint8_t n,
   gc_store_forward_object(heap, &closure->head, &upvalue->head, dropped_by);
 }
 
+/* Pops `drop` values and pushes a closure over the prototype and upvalues. */
+static enum gc_status
+push_closure(struct gc_thread *thread, struct gc_prototype *prototype,
+             struct gc_upvalue *const *upvalues, uint8_t count, uint8_t drop)
+{
+  struct gc_heap *heap = thread->heap;
+  struct gc_closure *closure = gc_closure_new(heap, prototype, count);
+
+  if (closure == NULL) {
+    return GC_NO_MEMORY;
+  }
+  gc_store_forward_object(heap, &closure->head, &prototype->head,
+                          GC_FAULT_NONE);
+  for (uint8_t i = 0; i < count; i++) {
+    give_upvalue(heap, closure, i, upvalues[i], GC_FAULT_NONE);
+  }
+  gc_drop(thread, drop);
+  gc_put_object(thread, &closure->head);
+  gc_check(thread);
+  return GC_OK;
+}
+
 /* The upvalue that a capture names; NULL on no memory. */
 static struct gc_upvalue *
 captured(struct gc_thread *thread, const struct gc_closure *from,
@@ -156,27 +179,16 @@ enum gc_status
 gc_new_closure(struct gc_thread *thread, int from,
                const struct gc_capture *captures, uint8_t count)
 {
-  struct gc_heap *heap = thread->heap;
   const struct gc_closure *model = gc_closure_at(thread, from);
-  struct gc_closure *closure;
+  struct gc_upvalue *upvalues[UINT8_MAX];
 
-  closure = gc_closure_new(heap, model->prototype, count);
-  if (closure == NULL) {
-    return GC_NO_MEMORY;
-  }
-  gc_store_forward_object(heap, &closure->head, &model->prototype->head,
-                          GC_FAULT_NONE);
   for (uint8_t i = 0; i < count; i++) {
-    struct gc_upvalue *upvalue = captured(thread, model, &captures[i]);
-
-    if (upvalue == NULL) {
+    upvalues[i] = captured(thread, model, &captures[i]);
+    if (upvalues[i] == NULL) {
       return GC_NO_MEMORY;
     }
-    give_upvalue(heap, closure, i, upvalue, GC_FAULT_NONE);
   }
-  gc_put_object(thread, &closure->head);
-  gc_check(thread);
-  return GC_OK;
+  return push_closure(thread, model->prototype, upvalues, count, 0);
 }
 
 /* A closed upvalue that holds a value. */
@@ -195,30 +207,18 @@ upvalue_over(struct gc_heap *heap, const struct gc_value *value)
 enum gc_status
 gc_new_closure_over_values(struct gc_thread *thread, int from, uint8_t count)
 {
-  struct gc_heap *heap = thread->heap;
   struct gc_prototype *prototype = gc_closure_at(thread, from)->prototype;
-  struct gc_closure *closure;
+  struct gc_upvalue *upvalues[UINT8_MAX];
 
   GC_ASSERT(count <= gc_frame_size(thread));
-  closure = gc_closure_new(heap, prototype, count);
-  if (closure == NULL) {
-    return GC_NO_MEMORY;
-  }
-  gc_store_forward_object(heap, &closure->head, &prototype->head,
-                          GC_FAULT_NONE);
   for (uint8_t i = 0; i < count; i++) {
-    struct gc_upvalue *upvalue
-        = upvalue_over(heap, &thread->stack[thread->top - count + i]);
-
-    if (upvalue == NULL) {
+    upvalues[i] = upvalue_over(thread->heap,
+                               &thread->stack[thread->top - count + i]);
+    if (upvalues[i] == NULL) {
       return GC_NO_MEMORY;
     }
-    give_upvalue(heap, closure, i, upvalue, GC_FAULT_NONE);
   }
-  gc_drop(thread, count);
-  gc_put_object(thread, &closure->head);
-  gc_check(thread);
-  return GC_OK;
+  return push_closure(thread, prototype, upvalues, count, count);
 }
 
 /* ---- upvalues -------------------------------------------------------- */
