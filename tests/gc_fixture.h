@@ -109,6 +109,16 @@ close_heap(struct gc_heap *heap, struct host *host)
 
 /* ---- looking at a heap ----------------------------------------------- */
 
+static inline struct gc_object *
+object_at(struct gc_thread *thread, int index)
+{
+  uint32_t slot = index > 0 ? thread->frame->base + (uint32_t)index - 1
+                            : thread->top - (uint32_t)-index;
+
+  assert_int_equal(thread->stack[slot].tag, GC_TAG_OBJECT);
+  return thread->stack[slot].as.object;
+}
+
 static inline size_t
 list_length(const struct gc_object *object)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The collector half of src/gc: opening and closing, the cycle, barriers,
- * events, pacing.
+ * sizes of steps, pacing. Events are in test_gc_random.c.
  */
 #include "tests/gc_fixture.h"
 
@@ -17,16 +17,6 @@ static void
 push_string(struct gc_thread *thread, const char *text)
 {
   assert_int_equal(gc_push_string(thread, text, strlen(text)), GC_OK);
-}
-
-static struct gc_object *
-object_at(struct gc_thread *thread, int index)
-{
-  uint32_t slot = index > 0 ? thread->frame->base + (uint32_t)index - 1
-                            : thread->top - (uint32_t)-index;
-
-  assert_int_equal(thread->stack[slot].tag, GC_TAG_OBJECT);
-  return thread->stack[slot].as.object;
 }
 
 /* Pops the top into field of the table at index. */
@@ -517,255 +507,6 @@ test_gc_collector_barriers_whiten_while_sweeping(void **state)
   close_heap(heap, &host);
 }
 
-/* ---- events ---------------------------------------------------------- */
-
-enum { RECORDS_MAX = 4096 };
-
-struct record {
-  const struct gc_object *object; /* NULL: dead */
-  uint8_t colour;
-  uint8_t grey;
-};
-
-/* What the events alone say about the heap. */
-struct recorder {
-  struct gc_listener listener;
-  struct record records[RECORDS_MAX];
-  size_t count;
-  size_t births, deaths;
-  uint8_t phase;
-  bool stepping;
-};
-
-static struct record *
-record_of(struct recorder *recorder, const struct gc_object *object)
-{
-  for (size_t i = 0; i < recorder->count; i++) {
-    if (recorder->records[i].object == object) {
-      return &recorder->records[i];
-    }
-  }
-  fail_msg("an event about an object that is not alive");
-  return NULL;
-}
-
-static void
-record_birth(struct recorder *recorder, const struct gc_event *event)
-{
-  struct record *record = NULL;
-
-  for (size_t i = 0; i < recorder->count; i++) {
-    assert_ptr_not_equal(recorder->records[i].object, event->object);
-    if (recorder->records[i].object == NULL) {
-      record = &recorder->records[i];
-    }
-  }
-  if (record == NULL) {
-    assert_true(recorder->count < RECORDS_MAX);
-    record = &recorder->records[recorder->count++];
-  }
-  assert_int_equal(event->to, GC_WHITE_CURRENT);
-  *record = (struct record){ .object = event->object, .colour = event->to };
-  recorder->births++;
-}
-
-static void
-record_death(struct recorder *recorder, const struct gc_event *event)
-{
-  struct record *record = record_of(recorder, event->object);
-
-  assert_int_equal(record->colour, event->from);
-  assert_int_equal(record->grey, GC_GREY_NONE);
-  record->object = NULL;
-  recorder->deaths++;
-}
-
-static void
-record_colour(struct recorder *recorder, const struct gc_event *event)
-{
-  struct record *record = record_of(recorder, event->object);
-
-  assert_int_equal(record->colour, event->from);
-  assert_int_not_equal(event->from, event->to);
-  record->colour = event->to;
-}
-
-static void
-record_grey(struct recorder *recorder, const struct gc_event *event)
-{
-  struct record *record = record_of(recorder, event->object);
-
-  assert_int_equal(record->grey, event->from);
-  record->grey = event->to;
-}
-
-/* Leaving the atomic phase, every white becomes other white. */
-static void
-record_phase(struct recorder *recorder, const struct gc_event *event)
-{
-  assert_int_equal(recorder->phase, event->from);
-  recorder->phase = event->to;
-  if (event->from != GC_PHASE_ATOMIC) {
-    return;
-  }
-  for (size_t i = 0; i < recorder->count; i++) {
-    if (recorder->records[i].colour == GC_WHITE_CURRENT) {
-      recorder->records[i].colour = GC_WHITE_OTHER;
-    }
-  }
-}
-
-static void
-record_step(struct recorder *recorder, bool begins)
-{
-  assert_int_equal(recorder->stepping, !begins);
-  recorder->stepping = begins;
-}
-
-static void
-record(struct gc_listener *listener, const struct gc_event *event)
-{
-  struct recorder *recorder = (struct recorder *)listener;
-
-  switch ((enum gc_event_type)event->type) {
-  case GC_EVENT_BIRTH:
-    record_birth(recorder, event);
-    break;
-  case GC_EVENT_DEATH:
-    record_death(recorder, event);
-    break;
-  case GC_EVENT_COLOUR:
-    record_colour(recorder, event);
-    break;
-  case GC_EVENT_GREY:
-    record_grey(recorder, event);
-    break;
-  case GC_EVENT_PHASE:
-    record_phase(recorder, event);
-    break;
-  case GC_EVENT_STEP_BEGIN:
-  case GC_EVENT_STEP_END:
-    record_step(recorder, event->type == GC_EVENT_STEP_BEGIN);
-    break;
-  case GC_EVENT_LIST:
-  case GC_EVENT_BARRIER:
-  case GC_EVENT_STORE:
-  case GC_EVENT_CLOSING:
-    break;
-  }
-}
-
-/* What the events said is what the heap shows. */
-static void
-check_records(struct recorder *recorder, const struct gc_heap *heap)
-{
-  for (const struct gc_object *object = heap->all; object != NULL;
-       object = object->next) {
-    struct record *record = record_of(recorder, object);
-
-    assert_int_equal(record->colour, gc_colour_of(heap, object));
-    assert_int_equal(record->grey, object->grey);
-  }
-  assert_int_equal(recorder->births - recorder->deaths,
-                   list_length(heap->all) + list_length(heap->fixed));
-  assert_int_equal(recorder->phase, gc_phase_of(heap));
-}
-
-static uint32_t
-draw(uint32_t *seed, uint32_t below)
-{
-  *seed = *seed * 1664525u + 1013904223u;
-  return (*seed >> 8) % below;
-}
-
-/* One random thing that a mutator does with the eight slots of its frame. */
-static void
-mutate(struct gc_thread *thread, uint32_t *seed)
-{
-  int a = 1 + (int)draw(seed, 8);
-  int b = 1 + (int)draw(seed, 8);
-  char text[8] = "name-a";
-
-  switch (draw(seed, 7)) {
-  case 0:
-    new_table(thread);
-    gc_replace(thread, a);
-    break;
-  case 1:
-    text[5] = (char)('a' + (int)draw(seed, 20));
-    push_string(thread, text);
-    gc_replace(thread, a);
-    break;
-  case 2:
-    if (gc_type_of(thread, a) == GC_TYPE_TABLE) {
-      gc_push_copy(thread, b);
-      set_field(thread, a, (int64_t)draw(seed, 6));
-    }
-    break;
-  case 3:
-    if (gc_type_of(thread, a) == GC_TYPE_TABLE
-        && gc_type_of(thread, b) != GC_TYPE_NIL) {
-      gc_push_copy(thread, b);
-      gc_push_copy(thread, 1 + (int)draw(seed, 8));
-      assert_int_equal(gc_raw_set(thread, a), GC_OK);
-    }
-    break;
-  case 4:
-    if (gc_type_of(thread, a) == GC_TYPE_TABLE
-        && gc_type_of(thread, b) == GC_TYPE_TABLE) {
-      gc_push_copy(thread, b);
-      gc_set_metatable(thread, a);
-    }
-    break;
-  case 5:
-    assert_int_equal(gc_new_userdata(thread, 8, (uint16_t)draw(seed, 2)),
-                     GC_OK);
-    gc_push_copy(thread, b);
-    if (!gc_set_user_value(thread, -2, 0)) {
-      gc_pop(thread, 1);
-    }
-    gc_replace(thread, a);
-    break;
-  default:
-    gc_push_nil(thread);
-    gc_replace(thread, a);
-    break;
-  }
-}
-
-/* Catches events that lie and invariants that break, over random stores
- * between micro-steps. */
-static void
-test_gc_collector_events_tell_the_whole_story(void **state)
-{
-  static struct recorder recorder;
-  struct host host;
-  struct gc_heap *heap;
-  uint32_t seed = 20240601;
-
-  (void)state;
-  memset(&recorder, 0, sizeof(recorder));
-  recorder.listener.event = record;
-  heap = open_with(&host, &recorder.listener, NULL);
-  assert_non_null(heap);
-  gc_set_top(gc_main_thread(heap), 8);
-  for (int i = 0; i < 6000; i++) {
-    mutate(gc_main_thread(heap), &seed);
-    if (draw(&seed, 3) == 0) {
-      gc_micro_step(heap);
-    }
-    if (i % 1000 == 999) {
-      gc_collect(heap);
-    }
-    check_heap(heap);
-    check_records(&recorder, heap);
-    assert_int_equal(gc_bytes(heap), host.bytes);
-  }
-  assert_true(recorder.deaths > 100);
-  close_heap(heap, &host);
-  assert_int_equal(recorder.births, recorder.deaths);
-}
-
 /* ---- sizes of steps, long chains ------------------------------------- */
 
 static void
@@ -1022,7 +763,6 @@ main(void)
     cmocka_unit_test(test_gc_collector_back_barrier_greys_the_parent),
     cmocka_unit_test(test_gc_collector_forward_barrier_marks_the_child),
     cmocka_unit_test(test_gc_collector_barriers_whiten_while_sweeping),
-    cmocka_unit_test(test_gc_collector_events_tell_the_whole_story),
     cmocka_unit_test(test_gc_collector_sweep_step_keeps_to_its_batch),
     cmocka_unit_test(test_gc_collector_long_chains_need_no_stack),
     cmocka_unit_test(test_gc_collector_pace_keeps_the_heap_small),

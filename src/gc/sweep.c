@@ -158,9 +158,10 @@ free_list(struct gc_heap *heap, struct gc_object **list)
 void
 gc_sweep_everything(struct gc_heap *heap)
 {
+  if (gc_keeps_invariant(heap)) {
+    gc_mark_abandon(heap);
+  }
   heap->sweep = NULL;
-  heap->grey = NULL;
-  heap->grey_again = NULL;
   heap->open_threads = NULL;
   free_list(heap, &heap->all);
   free_list(heap, &heap->finalizable);
