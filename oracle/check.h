@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The laws, as functions over the oracle's state. Each stops at the first
+ * violation, which becomes the finding, and returns false then. check.c has
+ * the order.
+ */
+#ifndef PENUMBRA_ORACLE_CHECK_H
+#define PENUMBRA_ORACLE_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "oracle/oracle.h"
+
+struct survey_object;
+struct oracle_death;
+
+/* The last survey as a whole. */
+void check_survey(struct oracle *oracle, enum oracle_when when);
+
+/* tricolour.other-white, .pause-white, .never-black, .never-grey,
+ * .grey-unlisted, .colour-change (what the flip left); then
+ * .listed-not-grey, .listed-twice. */
+bool check_colours(struct oracle *oracle);
+/* safety.dangling, tricolour.black-to-white, .live-to-dead; with contents the
+ * sums of bound objects are made, and cells are compared. */
+bool check_edges(struct oracle *oracle, bool contents);
+/* safety.contents, safety.identity: needs the sums. */
+bool check_contents(struct oracle *oracle);
+
+/* An event, with its own laws. */
+void check_event(struct oracle *oracle, const struct subject_event *event);
+/* safety.freed-live: of a node that may have to live. */
+bool check_death(struct oracle *oracle, const struct oracle_death *death);
+
+/* The phases between flip and end of sweep. */
+static inline bool
+check_is_sweep(uint8_t phase)
+{
+  return phase >= SUBJECT_PHASE_SWEEP && phase <= SUBJECT_PHASE_SWEEP_END;
+}
+
+#endif

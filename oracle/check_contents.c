@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * safety.contents: between operations each object holds what the operations
+ * stored in it, and nothing else. safety.identity: a shadow node and an
+ * object, once bound, meet each other only, and are of one kind.
+ *
+ * Contents are compared by sums; only where two sums differ is the edge looked
+ * for by which they do. Only reachable nodes are judged: what the mutator
+ * cannot reach may be in any state. Each of them must have an object.
+ */
+#include "oracle/check.h"
+
+#include "oracle/explain.h"
+#include "oracle/state.h"
+
+/* What a walk over the shadow's edges looks for: one that no surveyed edge
+ * answers to. */
+struct missing {
+  const struct oracle *oracle;
+  uint32_t object;
+  bool found;
+  uint8_t label;
+  struct shadow_value key, value;
+};
+
+static bool
+is_same(struct shadow_value a, struct shadow_value b)
+{
+  return a.tag == b.tag && a.bits == b.bits;
+}
+
+/* A refused allocation may fail its operation, but may not lose anything. */
+static enum law
+law_of_contents(const struct oracle *oracle)
+{
+  return oracle->refused ? LAW_FAILED_OP : LAW_CONTENTS;
+}
+
+static void
+say_if_refused(struct oracle *oracle)
+{
+  if (oracle->refused)
+    explain_say(oracle, "after an allocation was refused, ");
+}
+
+/* An object and a node that do not belong together meet, and one of them is
+ * not bound: they were taken for each other. If both are bound elsewhere, a
+ * wrong value was stored. */
+static bool
+is_confusion(const struct oracle *oracle, struct subject_value shown,
+             struct shadow_value there)
+{
+  if (shown.tag != SUBJECT_OBJECT || there.tag != SHADOW_NODE)
+    return false;
+  uint32_t block = blocks_find(&oracle->blocks, shown.bits);
+  uint8_t tag = oracle->blocks.views[block].tag;
+  if (tag == SHADOW_STRING)
+    return false;
+  return tag != SHADOW_NODE ||
+         !bind_block(&oracle->binding, (uint32_t)there.bits);
+}
+
+/* Whether the surveyed edge differs from the shadow's; accuses then. */
+static bool
+judge_edge(struct oracle *oracle, uint32_t object, uint32_t node,
+           const struct subject_edge *edge)
+{
+  struct shadow_value key = bind_key(oracle, edge);
+  struct shadow_value value = bind_value(oracle, edge);
+  struct shadow_value there = {0, SUBJECT_NIL};
+  if (!(bind_labels[edge->label] & BIND_COUNTED) ||
+      value.tag == SUBJECT_NIL)
+    return true;
+  shadow_lookup(oracle->shadow, node, edge->label, key, &there);
+  if (is_same(value, there))
+    return true;
+  struct subject_value shown = bind_behind(oracle, edge);
+  bool is_confused = is_confusion(oracle, shown, there);
+  if (!explain_begin(oracle, is_confused ? LAW_IDENTITY
+                                         : law_of_contents(oracle)))
+    return true;
+  say_if_refused(oracle);
+  explain_place(oracle, object, edge);
+  explain_say(oracle, " holds ");
+  explain_value(oracle, shown);
+  explain_say(oracle, ", the shadow says ");
+  explain_shadow_value(oracle, there);
+  explain_end(oracle);
+  return false;
+}
+
+static bool
+is_shown(void *user, uint8_t label, struct shadow_value key,
+         struct shadow_value value)
+{
+  struct missing *missing = user;
+  const struct survey *survey = &missing->oracle->survey;
+  const struct survey_object *object = &survey->objects[missing->object];
+  for (uint32_t at = object[0].first; at < object[1].first; at++) {
+    const struct subject_edge *edge = &survey->edges[at];
+    if (edge->label == label &&
+        is_same(bind_key(missing->oracle, edge), key) &&
+        is_same(bind_value(missing->oracle, edge), value))
+      return true;
+  }
+  missing->found = true;
+  missing->label = label;
+  missing->key = key;
+  missing->value = value;
+  return false;
+}
+
+/* All edges shown are right: one is missing, or shown twice. */
+static bool
+judge_missing(struct oracle *oracle, uint32_t object, uint32_t node)
+{
+  struct missing missing = {.oracle = oracle, .object = object};
+  shadow_visit(oracle->shadow, node, is_shown, &missing);
+  if (!explain_begin(oracle, law_of_contents(oracle)))
+    return true;
+  say_if_refused(oracle);
+  if (missing.found) {
+    explain_shadow_place(oracle, object, missing.label, missing.key);
+    explain_say(oracle, " holds nil, the shadow says ");
+    explain_shadow_value(oracle, missing.value);
+  } else {
+    explain_surveyed(oracle, object);
+    explain_say(oracle, " shows one of its contents twice");
+  }
+  explain_end(oracle);
+  return false;
+}
+
+static bool
+judge_kind(struct oracle *oracle, uint32_t object, uint32_t node)
+{
+  uint8_t kind = oracle->survey.objects[object].kind;
+  uint8_t known = (uint8_t)shadow_kind(oracle->shadow, node);
+  if (node == SHADOW_ROOT || kind == known)
+    return true;
+  if (!explain_begin(oracle, LAW_IDENTITY))
+    return true;
+  explain_surveyed(oracle, object);
+  explain_say(oracle, " was a %s before", explain_kind(known));
+  explain_end(oracle);
+  return false;
+}
+
+static bool
+judge_object(struct oracle *oracle, uint32_t object, uint32_t node)
+{
+  const struct survey *survey = &oracle->survey;
+  if (!judge_kind(oracle, object, node))
+    return false;
+  if (survey->objects[object].sum == shadow_sum(oracle->shadow, node))
+    return true;
+  for (uint32_t at = survey->objects[object].first;
+       at < survey->objects[object + 1].first; at++)
+    if (!judge_edge(oracle, object, node, &survey->edges[at]))
+      return false;
+  return judge_missing(oracle, object, node);
+}
+
+/* Fewer objects than reachable nodes: accuses for the first that has none. */
+static bool
+judge_absent(struct oracle *oracle)
+{
+  uint32_t count = shadow_node_count(oracle->shadow);
+  for (uint32_t node = SHADOW_ROOT + 1; node < count; node++) {
+    uint32_t block = bind_block(&oracle->binding, node);
+    bool is_there =
+        block && oracle->blocks.views[block].survey == oracle->survey.stamp;
+    if (is_there || !shadow_is_reachable(oracle->shadow, node))
+      continue;
+    if (!explain_begin(oracle, law_of_contents(oracle)))
+      return true;
+    char path[160];
+    say_if_refused(oracle);
+    explain_say(oracle, "no object is found for ");
+    explain_shadow_value(oracle,
+                         (struct shadow_value){node, SHADOW_NODE});
+    if (shadow_path(oracle->shadow, node, path, sizeof path))
+      explain_say(oracle, ", which is at %s", path);
+    explain_end(oracle);
+    return false;
+  }
+  return true;
+}
+
+bool
+check_contents(struct oracle *oracle)
+{
+  const struct survey *survey = &oracle->survey;
+  uint32_t reachable = shadow_reach(oracle->shadow);
+  uint32_t met = 0;
+  if (!shadow_is_reachable(oracle->shadow, SHADOW_ROOT))
+    reachable += survey->has_root; /* it is not counted there */
+  for (uint32_t i = 0; i < survey->object_count; i++) {
+    uint32_t node = bind_node(oracle, i);
+    if (node == BIND_NO_NODE ||
+        !(node == SHADOW_ROOT || shadow_is_reachable(oracle->shadow, node)))
+      continue;
+    met += 1;
+    if (!judge_object(oracle, i, node))
+      return false;
+  }
+  oracle_applies(oracle, LAW_CONTENTS);
+  if (met > 1)
+    oracle_applies(oracle, LAW_IDENTITY);
+  return met == reachable || judge_absent(oracle);
+}

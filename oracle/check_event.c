@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The laws of events.
+ *
+ * Colours. While marking an object only gets darker, but for the back barrier
+ * and what is to be visited again (black to grey). While sweeping it becomes
+ * current white: survivors of any colour by the sweep, the parent of a forward
+ * barrier, a dead interned string that is found again. The flip makes current
+ * whites other whites without an event of its own. A full collection that
+ * begins in mid-mark sweeps everything to the current white without a flip:
+ * the phase is then a sweep phase, so the same table holds. The transition
+ * table below has these rules; what kinds restrict is in kind_allows.
+ *
+ * Phases follow each other in the order of the cycle; the only short cut is
+ * that of such a full collection, from marking to the sweep.
+ *
+ * While the subject opens or closes its colours and phases are its own.
+ */
+#include "oracle/check.h"
+
+#include "oracle/explain.h"
+#include "oracle/state.h"
+
+#define IN(phase) (1u << SUBJECT_PHASE_##phase)
+#define MARKING (IN(PROPAGATE) | IN(ENTER_ATOMIC) | IN(ATOMIC))
+#define SWEEPING                                                             \
+  (IN(SWEEP) | IN(SWEEP_FINALIZABLE) | IN(SWEEP_PENDING) | IN(SWEEP_END))
+
+/* Phases in which a colour may change, from (rows) to (columns). In the pause
+ * roots are marked by the micro-step that starts a cycle. An object that is
+ * closed over (upvalue) may turn black wherever it is grey. */
+static const uint16_t changes[SUBJECT_COLOUR_COUNT][SUBJECT_COLOUR_COUNT] = {
+    [SUBJECT_WHITE_CURRENT] = {[SUBJECT_GREY] = IN(PAUSE) | MARKING,
+                               [SUBJECT_BLACK] = IN(PAUSE) | MARKING},
+    [SUBJECT_WHITE_OTHER] = {[SUBJECT_WHITE_CURRENT] = SWEEPING},
+    [SUBJECT_GREY] = {[SUBJECT_WHITE_CURRENT] = SWEEPING,
+                      [SUBJECT_BLACK] = MARKING | SWEEPING},
+    [SUBJECT_BLACK] = {[SUBJECT_WHITE_CURRENT] = SWEEPING,
+                       [SUBJECT_GREY] = MARKING | SWEEPING},
+};
+
+/* Phases that may follow. */
+static const uint16_t follows[SUBJECT_PHASE_COUNT] = {
+    [SUBJECT_PHASE_PAUSE] = IN(PROPAGATE),
+    [SUBJECT_PHASE_PROPAGATE] = IN(ENTER_ATOMIC),
+    [SUBJECT_PHASE_ENTER_ATOMIC] = IN(ATOMIC),
+    [SUBJECT_PHASE_ATOMIC] = IN(SWEEP),
+    [SUBJECT_PHASE_SWEEP] = IN(SWEEP_FINALIZABLE),
+    [SUBJECT_PHASE_SWEEP_FINALIZABLE] = IN(SWEEP_PENDING),
+    [SUBJECT_PHASE_SWEEP_PENDING] = IN(SWEEP_END),
+    [SUBJECT_PHASE_SWEEP_END] = IN(FINALIZE),
+    [SUBJECT_PHASE_FINALIZE] = IN(PAUSE),
+};
+
+/* ---- memory ---------------------------------------------------------- */
+
+static void
+on_allocated(struct oracle *oracle, const struct subject_event *event)
+{
+  if (!blocks_add(&oracle->blocks, event->base, event->size))
+    oracle->exhausted = true;
+}
+
+static void
+keep_death(struct oracle *oracle, const struct oracle_death *death)
+{
+  uint64_t count = (uint64_t)oracle->death_count + 1;
+  if (count > oracle->death_capacity) {
+    struct oracle_death *room = oracle_reserve(
+        oracle->deaths, &oracle->death_capacity, count, sizeof *room);
+    if (!room) {
+      oracle->exhausted = true;
+      return;
+    }
+    oracle->deaths = room;
+  }
+  oracle->deaths[oracle->death_count++] = *death;
+}
+
+bool
+check_death(struct oracle *oracle, const struct oracle_death *death)
+{
+  if (!oracle_applies(oracle, LAW_FREED_LIVE) ||
+      !shadow_is_reachable(oracle->shadow, death->node) ||
+      !explain_begin(oracle, LAW_FREED_LIVE))
+    return true;
+  char path[160];
+  explain_dead(oracle, death);
+  explain_say(oracle, " was freed and is reachable");
+  if (shadow_path(oracle->shadow, death->node, path, sizeof path))
+    explain_say(oracle, " at %s", path);
+  explain_end(oracle);
+  return false;
+}
+
+/* An operation that changes the shadow is followed first: what it made
+ * unreachable may die in it. All other deaths are judged at once. */
+static void
+on_bound_death(struct oracle *oracle, const struct oracle_death *death)
+{
+  bool is_mutator = oracle->in_operation &&
+                    !(op_infos[oracle->op.code].flags & OP_STEERS);
+  if (oracle->stage != ORACLE_RUNNING)
+    return;
+  if (is_mutator)
+    keep_death(oracle, death);
+  else
+    check_death(oracle, death);
+}
+
+static void
+on_freed(struct oracle *oracle, const struct subject_event *event)
+{
+  struct blocks *blocks = &oracle->blocks;
+  uint32_t block = blocks_find(blocks, event->base);
+  if (!block)
+    return; /* the arena tells of blocks only that it has told of before */
+  oracle_applies(oracle, LAW_BAD_FREE);
+  oracle_applies(oracle, LAW_FREE_SIZE);
+  if (event->size != event->value && explain_begin(oracle, LAW_FREE_SIZE)) {
+    explain_object(oracle, event->base);
+    explain_say(oracle, " of %llu bytes was freed with a size of %llu",
+                (unsigned long long)event->value,
+                (unsigned long long)event->size);
+    explain_end(oracle);
+    return;
+  }
+  struct oracle_death death = {.base = event->base,
+                               .number = blocks->records[block].number,
+                               .kind = blocks->views[block].kind};
+  death.node = bind_forget(oracle, block);
+  blocks_remove(blocks, block);
+  if (death.node != BIND_NO_NODE)
+    on_bound_death(oracle, &death);
+}
+
+static void
+on_bad_free(struct oracle *oracle, const struct subject_event *event)
+{
+  oracle_applies(oracle, LAW_BAD_FREE);
+  if (!explain_begin(oracle, LAW_BAD_FREE))
+    return;
+  explain_object(oracle, event->base);
+  explain_say(oracle, " was freed or resized and is no live block");
+  explain_end(oracle);
+}
+
+/* ---- colours --------------------------------------------------------- */
+
+/* The interned string is the only one that comes back from the dead; what has
+ * references is grey before it is black; what turns black while sweeping is an
+ * upvalue that is closed. */
+static bool
+kind_allows(const struct oracle *oracle, const struct subject_event *event)
+{
+  bool is_leaf = event->kind <= SUBJECT_KIND_STRING_LONG ||
+                 event->kind == SUBJECT_KIND_USERDATA ||
+                 event->kind == SUBJECT_KIND_UPVALUE ||
+                 event->kind == SUBJECT_KIND_CDATA;
+  if (event->from == SUBJECT_WHITE_OTHER)
+    return event->kind == SUBJECT_KIND_STRING_SHORT;
+  if (event->from == SUBJECT_WHITE_CURRENT && event->to == SUBJECT_BLACK)
+    return is_leaf;
+  if (event->from == SUBJECT_GREY && event->to == SUBJECT_BLACK &&
+      check_is_sweep(oracle->phase))
+    return event->kind == SUBJECT_KIND_UPVALUE;
+  return true;
+}
+
+static bool
+is_legal_change(const struct oracle *oracle, const struct subject_event *event)
+{
+  if (event->from >= SUBJECT_COLOUR_COUNT ||
+      event->to >= SUBJECT_COLOUR_COUNT)
+    return false;
+  if (event->from == event->to)
+    return true;
+  if (oracle->phase == SUBJECT_PHASE_PAUSE && !oracle->step.depth)
+    return false;
+  return changes[event->from][event->to] >> oracle->phase & 1 &&
+         kind_allows(oracle, event);
+}
+
+static void
+accuse_step(struct oracle *oracle, uint64_t base, const char *what,
+            unsigned count)
+{
+  if (!explain_begin(oracle, LAW_STEP_SIZE))
+    return;
+  explain_say(oracle, what, count);
+  explain_object(oracle, base);
+  explain_end(oracle);
+}
+
+/* What a sweep step, or a propagate step, has done so far. Only the step that
+ * begins in a phase is held to it: the atomic one enters the sweep. */
+static void
+count_sweep(struct oracle *oracle, uint64_t base)
+{
+  struct oracle_step *step = &oracle->step;
+  unsigned batch = oracle->subject->traits->sweep_batch;
+  bool is_sweep = step->depth && check_is_sweep(step->phase) &&
+                  check_is_sweep(oracle->phase);
+  if (!is_sweep || !batch)
+    return;
+  if (!step->swept++)
+    oracle_applies(oracle, LAW_STEP_SIZE);
+  if (step->swept > batch)
+    accuse_step(oracle, base,
+                "a sweep step handles more than %u objects: it goes on to ",
+                batch);
+}
+
+static void
+count_propagate(struct oracle *oracle, uint64_t base)
+{
+  struct oracle_step *step = &oracle->step;
+  if (!step->depth || step->phase != SUBJECT_PHASE_PROPAGATE ||
+      oracle->phase != SUBJECT_PHASE_PROPAGATE)
+    return;
+  if (!step->blackened++)
+    oracle_applies(oracle, LAW_STEP_SIZE);
+  if (step->blackened > 1)
+    accuse_step(oracle, base,
+                "a propagate step visits more than %u object: it goes on to ",
+                1);
+}
+
+static void
+on_recoloured(struct oracle *oracle, const struct subject_event *event)
+{
+  uint32_t block = blocks_find(&oracle->blocks, event->base);
+  if (event->from < SUBJECT_COLOUR_COUNT && event->to < SUBJECT_COLOUR_COUNT)
+    oracle->stats.recoloured[event->from][event->to] += 1;
+  if (block && event->to == SUBJECT_WHITE_CURRENT)
+    oracle->blocks.records[block].whitened = oracle->survey.sweep;
+  if (oracle->stage != ORACLE_RUNNING ||
+      !oracle_applies(oracle, LAW_COLOUR_CHANGE))
+    return;
+  if (!is_legal_change(oracle, event)) {
+    if (!explain_begin(oracle, LAW_COLOUR_CHANGE))
+      return;
+    explain_object(oracle, event->base);
+    explain_say(oracle, " turned from %s to %s in phase %s",
+                explain_colour(event->from), explain_colour(event->to),
+                explain_phase(oracle->phase));
+    explain_end(oracle);
+    return;
+  }
+  if (event->from == SUBJECT_GREY && event->to == SUBJECT_BLACK)
+    count_propagate(oracle, event->base);
+  else if (event->to == SUBJECT_WHITE_CURRENT)
+    count_sweep(oracle, event->base);
+}
+
+static bool
+check_not_atomic(struct oracle *oracle, const char *what)
+{
+  if (oracle->phase != SUBJECT_PHASE_ATOMIC ||
+      oracle->stage != ORACLE_RUNNING ||
+      !explain_begin(oracle, LAW_ATOMIC_INTERRUPTED))
+    return true;
+  explain_say(oracle, "%s inside the atomic phase", what);
+  explain_end(oracle);
+  return false;
+}
+
+static void
+on_birth(struct oracle *oracle, const struct subject_event *event)
+{
+  uint32_t block = blocks_find(&oracle->blocks, event->base);
+  oracle->stats.births += 1;
+  if (block && event->kind < SUBJECT_KIND_COUNT) {
+    blocks_set_kind(&oracle->blocks, block, event->kind);
+    oracle->blocks.records[block].whitened = oracle->survey.sweep;
+  }
+  if (!check_not_atomic(oracle, "an object was born"))
+    return;
+  if (!oracle_applies(oracle, LAW_BIRTH_COLOUR) ||
+      event->to == SUBJECT_WHITE_CURRENT ||
+      !explain_begin(oracle, LAW_BIRTH_COLOUR))
+    return;
+  explain_object(oracle, event->base);
+  explain_say(oracle, " was born %s", explain_colour(event->to));
+  explain_end(oracle);
+}
+
+/* ---- phases and steps ------------------------------------------------ */
+
+/* A full collection that begins in mid-mark: by the operation, by a closer
+ * that the operation runs, or because an allocation was refused. */
+static bool
+may_collect(const struct oracle *oracle)
+{
+  return oracle->refused ||
+         (oracle->in_operation &&
+          (oracle->op.code == OP_COLLECT ||
+           !(op_infos[oracle->op.code].flags & OP_STEERS)));
+}
+
+static bool
+is_legal_phase(const struct oracle *oracle, const struct subject_event *event)
+{
+  bool is_mark = event->from == SUBJECT_PHASE_PROPAGATE ||
+                 event->from == SUBJECT_PHASE_ENTER_ATOMIC;
+  if (event->from != oracle->phase || event->to >= SUBJECT_PHASE_COUNT)
+    return false;
+  if (is_mark && event->to == SUBJECT_PHASE_SWEEP)
+    return may_collect(oracle);
+  return follows[event->from] >> event->to & 1;
+}
+
+static void
+on_phase(struct oracle *oracle, const struct subject_event *event)
+{
+  bool is_legal = is_legal_phase(oracle, event);
+  uint8_t before = oracle->phase;
+  oracle->phase = event->to;
+  if (event->to == SUBJECT_PHASE_SWEEP) {
+    oracle->flipped = event->from == SUBJECT_PHASE_ATOMIC;
+    oracle->survey.sweep += 1;
+  }
+  if (event->to == SUBJECT_PHASE_ATOMIC)
+    oracle_applies(oracle, LAW_ATOMIC_INTERRUPTED);
+  if (oracle->stage != ORACLE_RUNNING ||
+      !oracle_applies(oracle, LAW_PHASE_CHANGE) || is_legal ||
+      !explain_begin(oracle, LAW_PHASE_CHANGE))
+    return;
+  explain_say(oracle, "phase %s followed on %s", explain_phase(event->to),
+              explain_phase(event->from));
+  if (event->from != before)
+    explain_say(oracle, ", though it was %s", explain_phase(before));
+  explain_end(oracle);
+}
+
+static void
+on_step_begin(struct oracle *oracle)
+{
+  struct oracle_step *step = &oracle->step;
+  if (!check_not_atomic(oracle, "a micro-step began"))
+    return;
+  step->depth += 1;
+  step->phase = oracle->phase;
+  step->blackened = 0;
+  step->swept = 0;
+}
+
+static void
+on_step_end(struct oracle *oracle)
+{
+  struct oracle_step *step = &oracle->step;
+  if (!check_not_atomic(oracle, "a micro-step ended"))
+    return;
+  step->depth -= step->depth > 0;
+  step->phase = SUBJECT_PHASE_COUNT; /* of an outer step nothing is left */
+}
+
+/* ---- all ------------------------------------------------------------- */
+
+static void
+on_assertion(struct oracle *oracle, const struct subject_event *event)
+{
+  if (!explain_begin(oracle, LAW_ASSERTION))
+    return;
+  explain_say(oracle, "%s",
+              event->text ? event->text : "an assertion failed");
+  explain_end(oracle);
+}
+
+void
+check_event(struct oracle *oracle, const struct subject_event *event)
+{
+  switch ((enum subject_event_type)event->type) {
+  case SUBJECT_EVENT_ALLOCATED:
+    on_allocated(oracle, event);
+    break;
+  case SUBJECT_EVENT_FREED:
+    on_freed(oracle, event);
+    break;
+  case SUBJECT_EVENT_BAD_FREE:
+    on_bad_free(oracle, event);
+    break;
+  case SUBJECT_EVENT_REFUSED:
+    oracle->refused += 1;
+    break;
+  case SUBJECT_EVENT_EXHAUSTED:
+    oracle->exhausted = true;
+    break;
+  case SUBJECT_EVENT_BIRTH:
+    on_birth(oracle, event);
+    break;
+  case SUBJECT_EVENT_DEATH:
+    oracle->stats.deaths += 1;
+    count_sweep(oracle, event->base);
+    break;
+  case SUBJECT_EVENT_RECOLOURED:
+    on_recoloured(oracle, event);
+    break;
+  case SUBJECT_EVENT_STORE:
+    check_not_atomic(oracle, "a store was made");
+    break;
+  case SUBJECT_EVENT_BARRIER:
+    oracle->stats.barrier[event->from != 0][event->to != 0] += 1;
+    break;
+  case SUBJECT_EVENT_PHASE:
+    on_phase(oracle, event);
+    break;
+  case SUBJECT_EVENT_STEP_BEGIN:
+    on_step_begin(oracle);
+    break;
+  case SUBJECT_EVENT_STEP_END:
+    on_step_end(oracle);
+    break;
+  case SUBJECT_EVENT_ASSERTION:
+    on_assertion(oracle, event);
+    break;
+  case SUBJECT_EVENT_RELISTED:
+  case SUBJECT_EVENT_GREYED:
+  case SUBJECT_EVENT_CLOSED:
+  case SUBJECT_EVENT_COUNT:
+    break;
+  }
+}

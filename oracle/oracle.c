@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See oracle.h: lifecycle, operations, and what hangs on their ends: the
+ * shadow follows, answers and deaths are judged.
+ *
+ * Deaths. What may die in an operation is known only when the shadow has
+ * followed it, so the freed objects that are bound to nodes are kept until
+ * then. One that was reachable before and is reachable after it had to live
+ * [safety.freed-live]. Operations that only move the collector change nothing
+ * in the shadow: there a death is judged when it happens.
+ */
+#include "oracle/oracle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/op_assert.h"
+#include "oracle/check.h"
+#include "oracle/explain.h"
+#include "oracle/state.h"
+
+void *
+oracle_reserve(void *array, uint32_t *capacity, uint64_t count,
+               size_t member_size)
+{
+  uint64_t wanted = *capacity ? *capacity : 64;
+  while (wanted < count)
+    wanted *= 2;
+  if (wanted > UINT32_MAX / 2 || wanted > SIZE_MAX / member_size)
+    return NULL;
+  if (wanted == *capacity)
+    return array;
+  void *room = realloc(array, (size_t)wanted * member_size);
+  if (room)
+    *capacity = (uint32_t)wanted;
+  return room;
+}
+
+/* ---- lifecycle ------------------------------------------------------- */
+
+struct oracle *
+oracle_new(const struct oracle_config *config)
+{
+  struct oracle *oracle = calloc(1, sizeof *oracle);
+  if (!oracle)
+    return NULL;
+  survey_visitor_init(&oracle->visitor);
+  survey_clear(&oracle->survey);
+  oracle->shadow = shadow_new();
+  if (!oracle->shadow ||
+      !blocks_init(&oracle->blocks, config->region_base, config->region_size,
+                   config->granule)) {
+    oracle_free(oracle);
+    return NULL;
+  }
+  return oracle;
+}
+
+void
+oracle_free(struct oracle *oracle)
+{
+  if (!oracle)
+    return;
+  shadow_free(oracle->shadow);
+  blocks_done(&oracle->blocks);
+  survey_done(&oracle->survey);
+  bind_done(&oracle->binding);
+  free(oracle->deaths);
+  free(oracle);
+}
+
+void
+oracle_begin(struct oracle *oracle, const struct subject *subject, bool large)
+{
+  oracle->subject = subject;
+  oracle->instance = NULL;
+  shadow_clear(oracle->shadow, large);
+  blocks_clear(&oracle->blocks);
+  survey_clear(&oracle->survey);
+  bind_clear(&oracle->binding);
+  oracle->stage = ORACLE_OPENING;
+  oracle->phase = SUBJECT_PHASE_PAUSE;
+  oracle->exhausted = false;
+  oracle->in_operation = false;
+  oracle->is_stale = true;
+  oracle->refused = 0;
+  oracle->number_before = 0;
+  oracle->step = (struct oracle_step){.depth = 0};
+  oracle->flipped = false;
+  oracle->death_count = 0;
+  oracle->op = (struct op){.code = OP_SETUP};
+  oracle->finding = (struct oracle_finding){.law = LAW_NONE};
+  for (int law = 0; law < LAW_COUNT; law++)
+    oracle->able[law] =
+        !(law_infos[law].needs & ~subject->capabilities);
+  shadow_reach(oracle->shadow);
+}
+
+void
+oracle_attach(struct oracle *oracle, struct subject_instance *instance)
+{
+  oracle->instance = instance;
+  oracle->stage = ORACLE_RUNNING;
+  oracle->step = (struct oracle_step){.depth = 0};
+}
+
+void
+oracle_event(struct oracle *oracle, const struct subject_event *event)
+{
+  if (!oracle_is_over(oracle))
+    check_event(oracle, event);
+}
+
+/* ---- checks ---------------------------------------------------------- */
+
+static bool
+can_survey(const struct oracle *oracle)
+{
+  return oracle->stage == ORACLE_RUNNING && oracle->instance &&
+         oracle->subject->capabilities & SUBJECT_CAN_SURVEY;
+}
+
+void
+oracle_check(struct oracle *oracle, enum oracle_when when)
+{
+  if (oracle_is_over(oracle) || !can_survey(oracle) || !survey_take(oracle))
+    return;
+  check_survey(oracle, when);
+}
+
+/* ---- operations ------------------------------------------------------ */
+
+bool
+oracle_admits(const struct oracle *oracle, struct op op)
+{
+  return shadow_admits(oracle->shadow, op);
+}
+
+/* An answer names objects, so those must have been met before. If nobody asked
+ * for a check since the last operation, the bindings lag behind. */
+static void
+catch_up(struct oracle *oracle)
+{
+  if (oracle->is_stale && can_survey(oracle) && survey_take(oracle))
+    bind_births(oracle);
+}
+
+static void
+accuse_atomic(struct oracle *oracle)
+{
+  if (oracle->phase != SUBJECT_PHASE_ATOMIC ||
+      !explain_begin(oracle, LAW_ATOMIC_INTERRUPTED))
+    return;
+  explain_say(oracle, "the mutator is back inside the atomic phase");
+  explain_end(oracle);
+}
+
+void
+oracle_operation_begin(struct oracle *oracle, struct op op)
+{
+  if (oracle_is_over(oracle))
+    return;
+  accuse_atomic(oracle);
+  if (op_infos[op.code].flags & OP_OPEN)
+    catch_up(oracle);
+  oracle->op = op;
+  oracle->in_operation = true;
+  oracle->refused = 0;
+  oracle->number_before = oracle->blocks.number;
+  oracle->death_count = 0;
+}
+
+static void
+accuse_answer(struct oracle *oracle, const char *message)
+{
+  if (!explain_begin(oracle, LAW_ANSWER))
+    return;
+  explain_say(oracle, "%s: %s", op_infos[oracle->op.code].name, message);
+  explain_end(oracle);
+}
+
+/* False if that is a violation. */
+static bool
+judge_status(struct oracle *oracle, enum subject_status status)
+{
+  if (oracle->refused || status == SUBJECT_NO_MEMORY)
+    oracle_applies(oracle, LAW_FAILED_OP);
+  if (status != SUBJECT_NO_MEMORY || oracle->refused ||
+      !explain_begin(oracle, LAW_FAILED_OP))
+    return true;
+  explain_say(oracle,
+              "%s answered that there is no memory, and no allocation was "
+              "refused in it",
+              op_infos[oracle->op.code].name);
+  explain_end(oracle);
+  return false;
+}
+
+static void
+follow(struct oracle *oracle, enum subject_status status,
+       const struct subject_answer *answer)
+{
+  bool is_open = op_infos[oracle->op.code].flags & OP_OPEN;
+  struct shadow_value values[SUBJECT_ANSWERS_MAX] = {{0, SUBJECT_NIL}};
+  char message[SHADOW_MESSAGE_MAX] = "";
+  if (is_open && answer)
+    for (int i = 0; i < SUBJECT_ANSWERS_MAX; i++)
+      values[i] = bind_translate(oracle, answer->value[i]);
+  oracle_applies(oracle, LAW_ANSWER);
+  switch (shadow_apply(oracle->shadow, oracle->op, status, values, message)) {
+  case SHADOW_OK:
+    break;
+  case SHADOW_ILLEGAL:
+    accuse_answer(oracle, message);
+    break;
+  case SHADOW_NO_MEMORY:
+    oracle->exhausted = true;
+    break;
+  }
+}
+
+static void
+judge_deaths(struct oracle *oracle)
+{
+  for (uint32_t i = 0; i < oracle->death_count; i++) {
+    const struct oracle_death *death = &oracle->deaths[i];
+    if (shadow_was_reachable(oracle->shadow, death->node) &&
+        !check_death(oracle, death))
+      return;
+  }
+}
+
+/* The process went on: it did not crash, did not assert, came to an end. */
+static void
+count_process(struct oracle *oracle)
+{
+  oracle_applies(oracle, LAW_CRASH);
+  oracle_applies(oracle, LAW_ASSERTION);
+  oracle_applies(oracle, LAW_NO_PROGRESS);
+}
+
+void
+oracle_operation_end(struct oracle *oracle, enum subject_status status,
+                     const struct subject_answer *answer)
+{
+  uint8_t code = oracle->op.code;
+  if (oracle_is_over(oracle) || !oracle->in_operation)
+    return;
+  oracle->in_operation = false;
+  count_process(oracle);
+  accuse_atomic(oracle);
+  if (oracle_is_over(oracle) || !judge_status(oracle, status))
+    return;
+  bool is_steering = op_infos[code].flags & OP_STEERS;
+  if (is_steering && status == SUBJECT_ERROR)
+    accuse_answer(oracle, "an operation on the collector raised an error");
+  if (is_steering || code == OP_SETUP || code == OP_CLOSE)
+    return; /* the shadow stays as it is, and deaths were judged */
+  follow(oracle, status, answer);
+  if (oracle_is_over(oracle))
+    return;
+  oracle->is_stale = true;
+  oracle->survey.words_asked += 1;
+  shadow_reach(oracle->shadow);
+  judge_deaths(oracle);
+}
+
+/* ---- the end --------------------------------------------------------- */
+
+void
+oracle_close_begin(struct oracle *oracle)
+{
+  if (oracle_is_over(oracle))
+    return;
+  accuse_atomic(oracle);
+  oracle->stage = ORACLE_CLOSING;
+  oracle->in_operation = false;
+  oracle->refused = 0;
+}
+
+/* What is left, by kind: "3 blocks of 120 bytes: table #4 (56 bytes), ...". */
+static void
+accuse_leak(struct oracle *oracle)
+{
+  const struct blocks *blocks = &oracle->blocks;
+  if (!explain_begin(oracle, LAW_CLOSE_LEAK))
+    return;
+  explain_say(oracle, "%u block%s of %llu bytes left: ", blocks->live_count,
+              blocks->live_count == 1 ? "" : "s",
+              (unsigned long long)blocks->live_bytes);
+  uint32_t named = 0;
+  for (uint32_t i = 1; i < blocks->used; i++) {
+    const struct block *record = &blocks->records[i];
+    if (!record->base)
+      continue;
+    if (named == ORACLE_OBJECTS_MAX) {
+      explain_say(oracle, ", ...");
+      break;
+    }
+    explain_say(oracle, named++ ? ", " : "");
+    explain_object(oracle, record->base);
+    explain_say(oracle, " (%llu bytes)", (unsigned long long)record->size);
+  }
+  explain_end(oracle);
+}
+
+void
+oracle_closed(struct oracle *oracle)
+{
+  if (oracle_is_over(oracle))
+    return;
+  oracle->instance = NULL;
+  oracle->stage = ORACLE_IDLE;
+  oracle_applies(oracle, LAW_CLOSE_LEAK);
+  count_process(oracle);
+  if (oracle->blocks.live_count)
+    accuse_leak(oracle);
+}
+
+void
+oracle_accuse(struct oracle *oracle, enum law law, const char *message)
+{
+  oracle_applies(oracle, law);
+  if (!explain_begin(oracle, law))
+    return;
+  explain_say(oracle, "%s", message);
+  explain_end(oracle);
+}
+
+/* ---- looking --------------------------------------------------------- */
+
+const struct oracle_finding *
+oracle_finding(const struct oracle *oracle)
+{
+  return &oracle->finding;
+}
+
+const struct oracle_stats *
+oracle_statistics(const struct oracle *oracle)
+{
+  return &oracle->stats;
+}
+
+bool
+oracle_is_exhausted(const struct oracle *oracle)
+{
+  return oracle->exhausted;
+}
+
+const struct shadow *
+oracle_shadow(const struct oracle *oracle)
+{
+  return oracle->shadow;
+}
+
+uint32_t
+oracle_number(const struct oracle *oracle, uint64_t base)
+{
+  uint8_t kind;
+  return blocks_name(&oracle->blocks, base, &kind);
+}
+
+size_t
+oracle_block_count(const struct oracle *oracle)
+{
+  return oracle->blocks.object_count;
+}

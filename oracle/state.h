@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The oracle's state, shared by its own files and by nobody else. Each part
+ * is owned by the module of its name.
+ *
+ *   oracle.c         lifecycle; operations, answers, deaths
+ *   blocks.c         live blocks by address
+ *   survey.c         what the subject shows
+ *   bind.c           which object is which node of the shadow
+ *   check.c          the order in which a survey is judged; memory, strings
+ *   check_colour.c   laws of single objects and of grey lists
+ *   check_edges.c    laws of references; the sums of contents
+ *   check_contents.c contents and identity
+ *   check_event.c    laws of events
+ *   explain.c        findings in words
+ */
+#ifndef PENUMBRA_ORACLE_STATE_H
+#define PENUMBRA_ORACLE_STATE_H
+
+#include "oracle/bind.h"
+#include "oracle/blocks.h"
+#include "oracle/oracle.h"
+#include "oracle/shadow.h"
+#include "oracle/survey.h"
+
+/* Where the stream is. */
+enum oracle_stage {
+  ORACLE_IDLE,    /* before begin, after closed */
+  ORACLE_OPENING, /* the subject builds its state: colours, phases and deaths
+                   * are its own affair until it is attached */
+  ORACLE_RUNNING,
+  ORACLE_CLOSING  /* everything dies, reachable or not */
+};
+
+/* What is known of the micro-step that runs. */
+struct oracle_step {
+  uint32_t depth;     /* 0: none runs */
+  uint32_t blackened; /* grey objects turned black while propagating */
+  uint32_t swept;     /* objects recoloured or freed by the sweep */
+  uint8_t phase;      /* enum subject_phase at its begin */
+};
+
+/* A bound object that was freed inside the operation that runs. */
+struct oracle_death {
+  uint64_t base;
+  uint32_t node;
+  uint32_t number;
+  uint8_t kind;
+};
+
+struct oracle {
+  struct subject_visitor visitor; /* first: the visitor is the oracle */
+  const struct subject *subject;  /* borrows */
+  struct subject_instance *instance; /* borrows */
+  struct shadow *shadow;             /* owns */
+  struct blocks blocks;
+  struct survey survey;
+  struct binding binding;
+
+  uint8_t stage; /* enum oracle_stage */
+  uint8_t phase; /* enum subject_phase, as events and surveys tell it */
+  bool exhausted;
+  bool able[LAW_COUNT]; /* the subject shows what the law needs */
+
+  struct op op; /* the operation that runs or ran last */
+  bool in_operation;
+  bool is_stale; /* no survey since the last operation: bindings lag behind */
+  uint32_t refused; /* allocations refused in op */
+  uint32_t number_before; /* birth number of the last block before op */
+  struct oracle_step step;
+  bool flipped;   /* the sweep that runs, or ran last, came from the atomic
+                   * phase */
+
+  struct oracle_death *deaths; /* owns death_capacity */
+  uint32_t death_count, death_capacity;
+
+  struct oracle_finding finding;
+  struct oracle_stats stats;
+};
+
+/* Nothing is judged any more: there is a finding, or the oracle could not go
+ * on. */
+static inline bool
+oracle_is_over(const struct oracle *oracle)
+{
+  return oracle->finding.law != LAW_NONE || oracle->exhausted;
+}
+
+/* The law is about to be applied to something. False if the subject does not
+ * show what it needs; else it is counted. */
+static inline bool
+oracle_applies(struct oracle *oracle, enum law law)
+{
+  oracle->stats.law[law] += oracle->able[law];
+  return oracle->able[law];
+}
+
+/* items rounded up in size: an array of at least count members, or NULL on no
+ * memory, when the old one stays. *capacity is adapted. */
+void *oracle_reserve(void *array, uint32_t *capacity, uint64_t count,
+                     size_t member_size);
+
+#endif
