@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzz target: the built-in collector, dialect lua54.
+ */
+#include "fuzz/target.h"
+
+const char target_subject[] = "lua54";

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Children; see child.h. A child writes one record for each job to a pipe.
+ * What it cannot say any more when it dies lies in shared memory (where it
+ * was) and in a file without a name (what it wrote to standard error).
+ */
+#include "cli/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/autopsy.h"
+#include "cli/cli.h"
+
+enum { WORDS_MAX = 64 * 1024 };
+
+enum record_type { RECORD_VERDICT, RECORD_NO_LAB, RECORD_OUTPUT };
+
+struct record {
+  enum record_type type;
+  int error; /* an errno, but for RECORD_VERDICT */
+  size_t index;
+  struct report_verdict verdict;
+};
+
+/* What parent and child share of a batch of jobs. */
+struct batch {
+  struct child_job *jobs;
+  size_t count;
+  size_t next; /* the first job that is not done */
+  const struct child_options *options;
+  struct child_progress *progress; /* shared */
+  int words;                       /* file of the child's standard error */
+};
+
+/* ---- processes and memory -------------------------------------------- */
+
+pid_t
+child_fork(void)
+{
+  static const struct rlimit no_core = {0, 0};
+  pid_t parent = getpid();
+  pid_t pid;
+
+  fflush(stdout);
+  fflush(stderr);
+  pid = fork();
+  if (pid != 0)
+    return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent)
+    _exit(CLI_UNCHECKED); /* it died before it could be bound to it */
+  setrlimit(RLIMIT_CORE, &no_core);
+  return 0;
+}
+
+int
+child_wait(pid_t pid)
+{
+  int status = 0;
+
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    ;
+  return status;
+}
+
+void *
+child_share(size_t size)
+{
+  void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+void
+child_unshare(void *memory, size_t size)
+{
+  if (memory)
+    munmap(memory, size);
+}
+
+/* ---- in the child ---------------------------------------------------- */
+
+/* Keeps the progress, and passes all on to the job's own observer. */
+struct watcher {
+  struct lab_observer observer; /* first: the lab knows only this */
+  struct lab_observer *next;    /* NULL: none */
+  struct child_progress *progress;
+  size_t op_count;
+};
+
+static void
+watch_operation(struct lab_observer *observer, size_t index, struct op op,
+                bool skipped)
+{
+  struct watcher *watcher = (struct watcher *)observer;
+  struct child_progress *progress = watcher->progress;
+
+  progress->has_begun = true;
+  progress->op_index = index;
+  progress->ops_run += !skipped;
+  progress->is_inside = !skipped && op.code != OP_SETUP;
+  progress->is_closing = !skipped && op.code == OP_CLOSE;
+  if (watcher->next && watcher->next->operation)
+    watcher->next->operation(watcher->next, index, op, skipped);
+}
+
+static void
+watch_operation_end(struct lab_observer *observer, size_t index, struct op op,
+                    enum subject_status status)
+{
+  struct watcher *watcher = (struct watcher *)observer;
+
+  watcher->progress->is_inside = false;
+  if (watcher->next && watcher->next->operation_end)
+    watcher->next->operation_end(watcher->next, index, op, status);
+}
+
+static void
+watch_event(struct lab_observer *observer, const struct subject_event *event)
+{
+  struct watcher *watcher = (struct watcher *)observer;
+  struct child_progress *progress = watcher->progress;
+
+  if (event->type == SUBJECT_EVENT_STEP_END)
+    progress->micro_steps++;
+  if (event->type == SUBJECT_EVENT_PHASE)
+    progress->phase = event->to;
+  /* The lab does not tell that it closes the state after the last one. */
+  if (progress->has_begun && !progress->is_inside &&
+      progress->op_index + 1 == watcher->op_count)
+    progress->is_closing = true;
+  if (watcher->next && watcher->next->event)
+    watcher->next->event(watcher->next, event);
+}
+
+static void
+record_write(int pipe_end, const struct record *record)
+{
+  const char *at = (const char *)record;
+  size_t left = sizeof *record;
+
+  while (left > 0) {
+    ssize_t count = write(pipe_end, at, left);
+
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      _exit(CLI_UNCHECKED); /* nobody is listening */
+    at += count;
+    left -= (size_t)count;
+  }
+}
+
+/* Grants the process so many more seconds of processor time. */
+static void
+limit_time(uint64_t seconds)
+{
+  struct rusage usage;
+  struct rlimit limit;
+
+  if (seconds == 0 || getrusage(RUSAGE_SELF, &usage) != 0 ||
+      getrlimit(RLIMIT_CPU, &limit) != 0)
+    return;
+  limit.rlim_cur = seconds + 1 + (uint64_t)usage.ru_utime.tv_sec +
+                   (uint64_t)usage.ru_stime.tv_sec;
+  if (limit.rlim_max != RLIM_INFINITY && limit.rlim_cur > limit.rlim_max)
+    limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_CPU, &limit);
+}
+
+static void
+job_run(const struct batch *batch, struct lab *lab, struct watcher *watcher,
+        const struct child_job *job, struct record *record)
+{
+  const struct lab_options options = {
+    .fault = job->run.fault,
+    .observer = &watcher->observer,
+  };
+
+  *batch->progress = (struct child_progress){.phase = SUBJECT_PHASE_PAUSE};
+  watcher->op_count = job->run.stream->count;
+  limit_time(batch->options->timeout);
+  lab_run(lab, job->run.subject, job->run.stream, &options,
+          &record->verdict.result);
+  record->verdict.finding = *lab_finding(lab);
+  if (!batch->options->writes_output)
+    return;
+  errno = 0;
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    record->type = RECORD_OUTPUT;
+    record->error = errno ? errno : EIO;
+  }
+}
+
+static _Noreturn void
+work(const struct batch *batch, int pipe_end)
+{
+  const struct child_options *options = batch->options;
+  struct watcher watcher = {
+    .observer = {watch_operation, watch_event, watch_operation_end},
+    .progress = batch->progress,
+  };
+  static struct record record;
+  struct lab *lab;
+
+  signal(SIGPIPE, SIG_IGN);
+  dup2(batch->words, STDERR_FILENO);
+  if (options->writes_output)
+    setvbuf(stdout, NULL, _IOLBF, 1 << 16);
+  else
+    dup2(batch->words, STDOUT_FILENO);
+  lab = lab_new();
+  if (!lab) {
+    record = (struct record){.type = RECORD_NO_LAB, .error = errno};
+    record_write(pipe_end, &record);
+    _exit(0);
+  }
+  if (options->observe)
+    watcher.next = options->observe(options->user, lab);
+  for (size_t i = batch->next; i < batch->count; i++) {
+    memset(&record, 0, sizeof record);
+    record.index = i;
+    job_run(batch, lab, &watcher, &batch->jobs[i], &record);
+    record_write(pipe_end, &record);
+  }
+  _exit(0);
+}
+
+/* ---- in the parent --------------------------------------------------- */
+
+/* false at the end of the pipe. */
+static bool
+record_read(int pipe_end, struct record *ret_record)
+{
+  char *at = (char *)ret_record;
+  size_t left = sizeof *ret_record;
+
+  while (left > 0) {
+    ssize_t count = read(pipe_end, at, left);
+
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return false;
+    at += count;
+    left -= (size_t)count;
+  }
+  return true;
+}
+
+static void
+job_done(struct batch *batch)
+{
+  struct child_job *job = &batch->jobs[batch->next++];
+
+  if (batch->options->done)
+    batch->options->done(batch->options->user, job);
+}
+
+/* What the child wrote to standard error; NUL-terminated, owned by the
+ * caller; NULL on no memory. */
+static char *
+words_read(const struct batch *batch)
+{
+  char *words = malloc(WORDS_MAX + 1);
+  ssize_t length;
+
+  if (!words)
+    return NULL;
+  length = pread(batch->words, words, WORDS_MAX, 0);
+  words[length > 0 ? length : 0] = '\0';
+  return words;
+}
+
+static enum child_status
+fail(const struct record *record)
+{
+  if (record->type == RECORD_OUTPUT) {
+    if (record->error == EPIPE) { /* as if the child had not stood between */
+      signal(SIGPIPE, SIG_DFL);
+      raise(SIGPIPE);
+    }
+    cli_error("standard output: %s", strerror(record->error));
+  } else {
+    cli_error("cannot set up the memory for a run: %s",
+              strerror(record->error));
+  }
+  return CHILD_FAILED;
+}
+
+/* Reads records until the child has nothing more to say. */
+static enum child_status
+records_take(struct batch *batch, int pipe_end)
+{
+  static struct record record;
+  enum child_status status = CHILD_OK;
+
+  while (status == CHILD_OK && record_read(pipe_end, &record)) {
+    if (record.type != RECORD_VERDICT) {
+      status = fail(&record);
+      break;
+    }
+    batch->jobs[batch->next].verdict = record.verdict;
+    job_done(batch);
+  }
+  return status;
+}
+
+/* The job at which the child died, and what a living one had to say. */
+static enum child_status
+child_bury(struct batch *batch, int status)
+{
+  char *words = words_read(batch);
+
+  if (!words) {
+    cli_error("no memory");
+    return CHILD_FAILED;
+  }
+  if (batch->next < batch->count) {
+    autopsy(&batch->jobs[batch->next], status, words, batch->progress,
+            batch->options->timeout);
+    job_done(batch);
+  } else {
+    fputs(words, stderr);
+  }
+  free(words);
+  return CHILD_OK;
+}
+
+/* One child, from the first job that is not done to its end. */
+static enum child_status
+child_spawn(struct batch *batch)
+{
+  enum child_status result;
+  int ends[2];
+  int status;
+  pid_t pid;
+
+  if (ftruncate(batch->words, 0) != 0 || pipe(ends) != 0) {
+    cli_error("cannot start a process: %s", strerror(errno));
+    return CHILD_FAILED;
+  }
+  pid = child_fork();
+  if (pid == 0) {
+    close(ends[0]);
+    work(batch, ends[1]);
+  }
+  close(ends[1]);
+  if (pid < 0) {
+    cli_error("cannot start a process: %s", strerror(errno));
+    close(ends[0]);
+    return CHILD_FAILED;
+  }
+  result = records_take(batch, ends[0]);
+  close(ends[0]);
+  status = child_wait(pid);
+  return result == CHILD_OK ? child_bury(batch, status) : result;
+}
+
+enum child_status
+child_run(struct child_job *jobs, size_t count,
+          const struct child_options *options)
+{
+  struct batch batch = {.jobs = jobs, .count = count, .options = options};
+  enum child_status status = CHILD_OK;
+
+  batch.progress = child_share(sizeof *batch.progress);
+  batch.words = memfd_create("penumbra-stderr", MFD_CLOEXEC);
+  if (!batch.progress || batch.words < 0) {
+    cli_error("cannot share memory with a process: %s", strerror(errno));
+    status = CHILD_FAILED;
+  }
+  while (status == CHILD_OK && batch.next < count)
+    status = child_spawn(&batch);
+  if (batch.words >= 0)
+    close(batch.words);
+  child_unshare(batch.progress, sizeof *batch.progress);
+  return status;
+}
+
+/* ---- histories ------------------------------------------------------- */
+
+/* In the child: what it collects lies in memory shared with the parent. */
+static struct lab_observer *
+observe_history(void *user, const struct lab *lab)
+{
+  static struct report_historian historian;
+
+  report_historian_init(&historian, user, lab);
+  return &historian.observer;
+}
+
+enum child_status
+child_history(const struct child_job *job, uint64_t timeout,
+              struct report_history *ret_history)
+{
+  struct report_history *shared = child_share(sizeof *shared);
+  struct child_job again = *job;
+  const struct child_options options = {
+    .timeout = timeout,
+    .observe = observe_history,
+    .user = shared,
+  };
+  enum child_status status;
+
+  if (!shared) {
+    cli_error("cannot share memory with a process: %s", strerror(errno));
+    return CHILD_FAILED;
+  }
+  report_history_start(shared, &job->verdict.finding);
+  status = child_run(&again, 1, &options);
+  if (status == CHILD_OK)
+    *ret_history = *shared;
+  child_unshare(shared, sizeof *shared);
+  return status;
+}

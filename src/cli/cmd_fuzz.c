@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * penumbra fuzz: a fuzzing session. It starts the workers, shows how they do,
+ * and when one has found something, or the time is over, or the user has had
+ * enough, it stops them all, keeps what they found, and tells it.
+ *
+ * A worker leaves the input that it was running in memory that outlives it.
+ * Each such input is replayed at the end, however the worker ended, so that
+ * neither Ctrl-C nor a kill from outside can lose a finding.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/artefact.h"
+#include "cli/child.h"
+#include "cli/cli.h"
+#include "cli/fuzzer.h"
+#include "ops/op_text.h"
+
+enum {
+  WORKERS_MAX = 64,
+  SECONDS_MAX = 10000000,
+  REPLAY_SECONDS = 600, /* of processor time */
+  GRACE = 5,            /* seconds that a worker has to end */
+  OVERTIME = 30         /* seconds that libFuzzer may be late */
+};
+
+struct arguments {
+  const char *subject;
+  const char *fault;
+  const char *folder;
+  uint64_t workers;
+  uint64_t seconds;
+  uint64_t seed;
+  bool has_seed;
+  bool has_seconds;
+  bool no_seeds;
+};
+
+static error_t
+parse_seconds(struct arguments *arguments, const char *text)
+{
+  if (arguments->has_seconds)
+    return cli_refuse("fuzz takes one number of seconds, '%s' is one more",
+                      text);
+  arguments->has_seconds = true;
+  return cli_number("SECONDS", text, 0, SECONDS_MAX, &arguments->seconds);
+}
+
+static error_t
+parse(int key, char *argument, struct argp_state *state)
+{
+  struct arguments *arguments = state->input;
+
+  switch (key) {
+  case 's':
+    arguments->subject = argument;
+    return 0;
+  case 'j':
+    return cli_number("-j", argument, 1, WORKERS_MAX, &arguments->workers);
+  case CLI_KEY_FAULT:
+    arguments->fault = argument;
+    return 0;
+  case CLI_KEY_ARTEFACTS:
+    arguments->folder = argument;
+    return 0;
+  case CLI_KEY_SEED:
+    arguments->has_seed = true;
+    return cli_number("--seed", argument, 0, UINT64_MAX, &arguments->seed);
+  case CLI_KEY_NO_SEEDS:
+    arguments->no_seeds = true;
+    return 0;
+  case ARGP_KEY_ARG:
+    return parse_seconds(arguments, argument);
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_option options[] = {
+  {"subject", 's', "SUBJECT", 0,
+   "what to verify (default: the first of 'penumbra subjects')", 0},
+  {"fault", CLI_KEY_FAULT, "NAME", 0,
+   "plant a bug of 'penumbra faults' in the built-in collector", 0},
+  {"jobs", 'j', "N", 0, "number of processes (default 1)", 0},
+  {"artefacts", CLI_KEY_ARTEFACTS, "DIR", 0,
+   "folder for findings and for the corpus that grows (default "
+   "./penumbra-artefacts)",
+   0},
+  {"seed", CLI_KEY_SEED, "N", 0,
+   "seed of the random source (default: a new one, which is printed)", 0},
+  {"no-seeds", CLI_KEY_NO_SEEDS, NULL, 0,
+   "start from nothing: neither from the seeds nor from what earlier "
+   "sessions found",
+   0},
+  {0},
+};
+
+static const struct argp parser = {
+  .options = options,
+  .parser = parse,
+  .args_doc = "[SECONDS]",
+  .doc = "Look for a stream that breaks a law, for SECONDS (default 60; 0: "
+         "until Ctrl-C). A finding is kept in the artefact folder, replayed "
+         "and explained, and ends the session; so does Ctrl-C, which loses "
+         "nothing."
+         "\vUses libFuzzer if this build has it, else the built-in generator "
+         "of streams. Exit codes: 1 if a law was broken, 0 if none was, 3 if "
+         "that could not be checked.",
+};
+
+/* ---- the session ----------------------------------------------------- */
+
+struct session {
+  const struct arguments *arguments;
+  const char *folder; /* of artefacts */
+  struct fuzzer fuzzer;
+  struct fuzzer_worker workers[WORKERS_MAX];
+  unsigned worker_count;
+  struct timespec start;
+  double seconds; /* that the workers ran */
+  char *target, *dict, *seeds, *corpus, *private_folder; /* own */
+  uint64_t findings;
+  bool has_failed;
+  bool keep_logs;
+};
+
+static volatile sig_atomic_t interruptions;
+
+static void
+interrupted(int number)
+{
+  (void)number;
+  interruptions++;
+}
+
+static void
+catch_signals(void)
+{
+  struct sigaction action = {.sa_handler = interrupted};
+
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGHUP, &action, NULL);
+}
+
+static double
+seconds_since(const struct timespec *start)
+{
+  struct timespec now;
+
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)(now.tv_sec - start->tv_sec) +
+         (double)(now.tv_nsec - start->tv_nsec) * 1e-9;
+}
+
+static void
+nap(void)
+{
+  nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
+}
+
+/* ---- setting up ------------------------------------------------------ */
+
+static int
+refuse_folder(const char *path, int error)
+{
+  cli_error("%s: cannot keep artefacts there: %s", path, strerror(error));
+  return CLI_UNCHECKED;
+}
+
+/* The folders, and the proof that they can be written to. */
+static int
+make_folders(struct session *session)
+{
+  const struct fuzzer *fuzzer = &session->fuzzer;
+  char name[128];
+  int error = artefact_folder(session->folder);
+
+  if (error != 0)
+    return refuse_folder(session->folder, error);
+  session->private_folder = artefact_path(session->folder, "session-XXXXXX");
+  if (!session->private_folder || !mkdtemp(session->private_folder)) {
+    error = session->private_folder ? errno : ENOMEM;
+    free(session->private_folder);
+    session->private_folder = NULL;
+    return refuse_folder(session->folder, error);
+  }
+  if (fuzzer->engine == FUZZER_GENERATOR)
+    return CLI_CLEAN; /* it keeps no corpus */
+  snprintf(name, sizeof name, "corpus-%s%s%s", fuzzer->subject->name,
+           fuzzer->fault ? "-" : "", fuzzer->fault ? fuzzer->fault : "");
+  session->corpus = artefact_path(session->arguments->no_seeds
+                                      ? session->private_folder
+                                      : session->folder,
+                                  name);
+  error = session->corpus ? artefact_folder(session->corpus) : ENOMEM;
+  return error == 0 ? CLI_CLEAN : refuse_folder(session->folder, error);
+}
+
+/* Which engine there is: a build without libFuzzer has targets, too, but they
+ * only replay. */
+static void
+find_engine(struct session *session)
+{
+  const char *name = session->fuzzer.subject->name;
+
+  session->fuzzer.engine = FUZZER_GENERATOR;
+#ifdef PENUMBRA_LIBFUZZER
+  session->target = fuzzer_find_target(name);
+  session->dict = fuzzer_find_dict(name);
+  if (session->target)
+    session->fuzzer.engine = FUZZER_LIBFUZZER;
+#endif
+  if (!session->arguments->no_seeds)
+    session->seeds = fuzzer_find_seeds(name);
+}
+
+static int
+set_up(struct session *session)
+{
+  const struct arguments *arguments = session->arguments;
+  struct cli_choice choice;
+  int status = cli_choose(arguments->subject, arguments->fault, &choice);
+
+  if (status != CLI_CLEAN)
+    return status;
+  if (choice.count > 1) {
+    cli_error("a session fuzzes one subject: -s names one, not all");
+    return CLI_BAD;
+  }
+  session->folder = arguments->folder;
+  session->fuzzer.subject = choice.subjects[0];
+  session->fuzzer.fault = choice.fault;
+  session->fuzzer.seconds = arguments->seconds;
+  session->fuzzer.seed = arguments->seed;
+  if (!arguments->has_seed) {
+    uint32_t seed = 0;
+
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+      seed = (uint32_t)getpid();
+    session->fuzzer.seed = seed;
+  }
+  find_engine(session);
+  status = make_folders(session);
+  session->fuzzer.target = session->target;
+  session->fuzzer.dict = session->dict;
+  session->fuzzer.seeds = session->seeds;
+  session->fuzzer.corpus = session->corpus;
+  session->fuzzer.session = session->private_folder;
+  return status;
+}
+
+static void
+introduce(const struct session *session)
+{
+  const struct fuzzer *fuzzer = &session->fuzzer;
+  uint64_t workers = session->arguments->workers;
+
+  printf("Fuzzing %s", fuzzer->subject->name);
+  if (fuzzer->fault)
+    printf(" with the fault %s", fuzzer->fault);
+  if (fuzzer->seconds)
+    printf(" for %llu seconds", (unsigned long long)fuzzer->seconds);
+  else
+    printf(" until Ctrl-C");
+  printf(", %llu process%s\n", (unsigned long long)workers,
+         workers == 1 ? "" : "es");
+  if (fuzzer->engine == FUZZER_LIBFUZZER)
+    puts("  engine     libFuzzer");
+  else
+    puts("  engine     the built-in generator (this build has no libFuzzer: "
+         "it takes clang\n"
+         "             and ./configure --enable-fuzzing)");
+  printf("  seed       %llu\n", (unsigned long long)fuzzer->seed);
+  printf("  seeds      %s\n", fuzzer->seeds                ? fuzzer->seeds
+                              : session->arguments->no_seeds ? "none"
+                                                             : "none found");
+  printf("  artefacts  %s\n", session->folder);
+  fflush(stdout);
+}
+
+/* ---- running --------------------------------------------------------- */
+
+static void
+sum_up(const struct session *session, struct summary *ret_sum)
+{
+  memset(ret_sum, 0, sizeof *ret_sum);
+  for (unsigned i = 0; i < session->worker_count; i++)
+    summary_add(ret_sum, session->workers[i].summary);
+}
+
+/* A line that is written over on a terminal; elsewhere a line now and then. */
+static void
+show_progress(const struct session *session, double *next)
+{
+  static struct summary sum;
+  bool is_terminal = isatty(STDERR_FILENO);
+  double now = seconds_since(&session->start);
+
+  if (now < *next)
+    return;
+  *next = now + (is_terminal ? 0.5 : 10);
+  sum_up(session, &sum);
+  if (is_terminal)
+    fputs("\r\033[K", stderr);
+  summary_print_progress(stderr, &sum, now);
+  if (!is_terminal)
+    fputc('\n', stderr);
+  fflush(stderr);
+}
+
+static bool
+is_over(const struct session *session)
+{
+  const struct fuzzer *fuzzer = &session->fuzzer;
+  double limit = (double)fuzzer->seconds;
+  bool all_ended = true;
+
+  if (fuzzer->engine == FUZZER_LIBFUZZER)
+    limit += OVERTIME; /* it keeps the time itself */
+  for (unsigned i = 0; i < session->worker_count; i++) {
+    const struct fuzzer_worker *worker = &session->workers[i];
+
+    if (worker->has_ended && worker->status != 0)
+      return true;
+    all_ended = all_ended && worker->has_ended;
+  }
+  return all_ended || interruptions > 0 ||
+         (fuzzer->seconds && seconds_since(&session->start) >= limit);
+}
+
+static bool
+poll_workers(struct session *session)
+{
+  bool all_ended = true;
+
+  for (unsigned i = 0; i < session->worker_count; i++) {
+    fuzzer_poll(&session->workers[i]);
+    all_ended = all_ended && session->workers[i].has_ended;
+  }
+  return all_ended;
+}
+
+/* Ends the workers that have not ended; status 0 says that it was we. */
+static void
+stop_workers(struct session *session)
+{
+  bool is_ours[WORKERS_MAX];
+  sig_atomic_t before = interruptions;
+  struct timespec start;
+  bool with_force = false;
+
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  for (unsigned i = 0; i < session->worker_count; i++) {
+    is_ours[i] = !session->workers[i].has_ended;
+    fuzzer_stop(&session->workers[i], false);
+  }
+  while (!poll_workers(session)) {
+    if (!with_force &&
+        (interruptions > before || seconds_since(&start) > GRACE)) {
+      with_force = true;
+      for (unsigned i = 0; i < session->worker_count; i++)
+        fuzzer_stop(&session->workers[i], true);
+    }
+    nap();
+  }
+  for (unsigned i = 0; i < session->worker_count; i++)
+    if (is_ours[i])
+      session->workers[i].status = 0;
+}
+
+static int
+fuzz(struct session *session)
+{
+  double next_progress = 0;
+  int error = 0;
+
+  clock_gettime(CLOCK_MONOTONIC, &session->start);
+  for (unsigned i = 0; i < session->arguments->workers && error == 0; i++) {
+    error = fuzzer_start(&session->fuzzer, i, &session->workers[i]);
+    session->worker_count += error == 0;
+  }
+  if (error != 0) {
+    cli_error("cannot start a fuzzer: %s", strerror(error));
+    session->has_failed = true;
+  }
+  while (error == 0 && !is_over(session)) {
+    nap();
+    poll_workers(session);
+    show_progress(session, &next_progress);
+  }
+  session->seconds = seconds_since(&session->start);
+  stop_workers(session);
+  if (isatty(STDERR_FILENO))
+    fputs("\r\033[K", stderr);
+  return error;
+}
+
+/* ---- findings -------------------------------------------------------- */
+
+/* Better on the screen than nowhere. */
+static void
+print_stream(const struct stream *stream)
+{
+  char text[OP_TEXT_OP_MAX];
+
+  puts("The stream, as text for 'penumbra run --text':");
+  for (size_t i = 0; i < stream->count; i++) {
+    op_print(stream->ops[i], text);
+    puts(text);
+  }
+}
+
+static char *
+keep(struct session *session, const char *what, const uint8_t *bytes,
+     size_t size)
+{
+  const struct fuzzer *fuzzer = &session->fuzzer;
+  char name[192];
+  char *path;
+
+  snprintf(name, sizeof name, "%s%s%s-%s", fuzzer->subject->name,
+           fuzzer->fault ? "-" : "", fuzzer->fault ? fuzzer->fault : "",
+           what);
+  path = artefact_store(session->folder, name, bytes, size);
+  if (!path) {
+    cli_error("%s: cannot keep a finding there: %s", session->folder,
+              strerror(errno));
+    session->has_failed = true;
+  }
+  return path;
+}
+
+static void
+tell_finding(struct session *session, struct child_job *job,
+             const uint8_t *bytes, size_t size)
+{
+  struct report_history history;
+  char *path = keep(session, law_infos[job->verdict.result.law].id, bytes,
+                    size);
+
+  session->findings++;
+  printf("\nFinding %llu: %s\n\n", (unsigned long long)session->findings,
+         path ? path : "could not be kept");
+  if (path)
+    job->run.file = path;
+  else
+    print_stream(job->run.stream);
+  if (child_history(job, REPLAY_SECONDS, &history) == CHILD_OK)
+    report_explain(stdout, &job->run, &job->verdict, &history,
+                   report_wants_colour(stdout));
+  fflush(stdout);
+  free(path);
+}
+
+/* Runs an input that a worker left. true if it breaks a law. */
+static bool
+replay(struct session *session, const uint8_t *bytes, size_t size)
+{
+  struct stream stream;
+  struct child_job job = {.run = {.file = "an input"}};
+  const struct child_options child = {.timeout = REPLAY_SECONDS};
+  bool is_broken = false;
+
+  if (stream_decode(bytes, size, &stream) != STREAM_OK)
+    return false;
+  job.run.subject = session->fuzzer.subject;
+  job.run.fault = session->fuzzer.fault;
+  job.run.stream = &stream;
+  if (child_run(&job, 1, &child) != CHILD_OK) {
+    session->has_failed = true;
+  } else if (job.verdict.result.verdict == LAB_BROKEN) {
+    is_broken = true;
+    tell_finding(session, &job, bytes, size);
+  } else if (job.verdict.result.verdict == LAB_UNCHECKED) {
+    cli_error("an input could not be checked: %s",
+              job.verdict.result.reason);
+  }
+  stream_done(&stream);
+  return is_broken;
+}
+
+/* A worker that ended by itself, but not by what the replay can see. */
+static void
+tell_failure(struct session *session, const struct fuzzer_worker *worker,
+             const uint8_t *bytes, size_t size)
+{
+  char *path = bytes ? keep(session, "unconfirmed", bytes, size) : NULL;
+  int status = worker->status;
+
+  cli_error("a fuzzer ended with %s %d; its own words are in %s",
+            WIFSIGNALED(status) ? "signal" : "exit status",
+            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+            worker->log);
+  if (path)
+    cli_error("its last input breaks no law when it is run again; it is kept "
+              "as %s",
+              path);
+  session->has_failed = true;
+  session->keep_logs = true;
+  free(path);
+}
+
+/* What a worker left: libFuzzer's artefact, or else the input that it was
+ * running. */
+static void
+judge_worker(struct session *session, const struct fuzzer_worker *worker)
+{
+  const struct summary *summary = worker->summary;
+  size_t size = 0;
+  uint8_t *artefact = artefact_read(worker->artefact, 1 << 24, &size);
+  bool is_broken = artefact && replay(session, artefact, size);
+
+  if (!is_broken && summary->input_size <= SUMMARY_INPUT_MAX &&
+      (summary->input_size > 0 || summary->broken > 0))
+    is_broken = replay(session, summary->input, summary->input_size);
+  if (!is_broken && worker->status != 0)
+    tell_failure(session, worker, artefact ? artefact : summary->input,
+                 artefact ? size : summary->input_size);
+  free(artefact);
+}
+
+/* ---- the whole ------------------------------------------------------- */
+
+static void
+conclude(struct session *session)
+{
+  static struct summary sum;
+
+  sum_up(session, &sum);
+  putchar('\n');
+  summary_print(stdout, &sum, session->seconds);
+  fflush(stdout);
+  for (unsigned i = 0; i < session->worker_count; i++)
+    judge_worker(session, &session->workers[i]);
+  if (session->findings == 0)
+    printf("\nNo finding%s.\n",
+           session->has_failed ? ", but see the errors" : "");
+  if (sum.executions == 0 && session->findings == 0)
+    session->has_failed = true; /* nothing was checked */
+}
+
+static void
+clean_up(struct session *session)
+{
+  for (unsigned i = 0; i < session->worker_count; i++)
+    fuzzer_done(&session->workers[i], session->keep_logs);
+  if (session->arguments->no_seeds && session->corpus)
+    artefact_remove_folder(session->corpus);
+  if (session->private_folder)
+    rmdir(session->private_folder); /* unless there are logs to keep */
+  free(session->target);
+  free(session->dict);
+  free(session->seeds);
+  free(session->corpus);
+  free(session->private_folder);
+}
+
+int
+cmd_fuzz(int argc, char **argv)
+{
+  static struct session session;
+  struct arguments arguments = {
+    .folder = "penumbra-artefacts", .workers = 1, .seconds = 60};
+  int status = cli_parse(&parser, "fuzz", argc, argv, &arguments);
+
+  if (status != CLI_CLEAN)
+    return status;
+  session.arguments = &arguments;
+  status = set_up(&session);
+  if (status == CLI_CLEAN) {
+    introduce(&session);
+    catch_signals();
+    if (fuzz(&session) == 0)
+      conclude(&session);
+    status = session.findings     ? CLI_FINDING
+             : session.has_failed ? CLI_UNCHECKED
+                                  : CLI_CLEAN;
+  }
+  clean_up(&session);
+  return status;
+}

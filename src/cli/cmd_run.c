@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * penumbra run: judges inputs. They are read in batches, so that a folder of
+ * many thousands needs few processes and little memory.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/child.h"
+#include "cli/cli.h"
+#include "cli/input.h"
+
+enum { BATCH_INPUTS = 256, BATCH_OPS = 1 << 21, SIGNATURES_MAX = 64 };
+
+struct arguments {
+  struct input_list inputs;
+  const char *subject;
+  const char *fault;
+  uint64_t timeout;
+  bool is_json;
+  bool is_text;
+  bool has_stdin;
+};
+
+static error_t
+parse_input(struct arguments *arguments, const char *path)
+{
+  if (strcmp(path, "-") == 0) {
+    if (arguments->has_stdin)
+      return cli_refuse("standard input can be read once, not twice");
+    arguments->has_stdin = true;
+  }
+  return input_list_add(&arguments->inputs, path) ? 0 : ENOMEM;
+}
+
+static error_t
+parse(int key, char *argument, struct argp_state *state)
+{
+  struct arguments *arguments = state->input;
+
+  switch (key) {
+  case 's':
+    arguments->subject = argument;
+    return 0;
+  case CLI_KEY_FAULT:
+    arguments->fault = argument;
+    return 0;
+  case CLI_KEY_JSON:
+    arguments->is_json = true;
+    return 0;
+  case CLI_KEY_TEXT:
+    arguments->is_text = true;
+    return 0;
+  case CLI_KEY_TIMEOUT:
+    return cli_number("--timeout", argument, 0, 1000000,
+                      &arguments->timeout);
+  case ARGP_KEY_ARG:
+    return parse_input(arguments, argument);
+  case ARGP_KEY_NO_ARGS:
+    return cli_refuse("run needs an input: a file, a folder or -");
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_option options[] = {
+  {"subject", 's', "SUBJECT", 0,
+   "what to verify, or all (default: the first of 'penumbra subjects')", 0},
+  {"fault", CLI_KEY_FAULT, "NAME", 0,
+   "plant a bug of 'penumbra faults' in the built-in collector", 0},
+  {"json", CLI_KEY_JSON, NULL, 0, "one JSON object a line", 0},
+  {"text", CLI_KEY_TEXT, NULL, 0, "inputs are text whatever their names", 0},
+  {"timeout", CLI_KEY_TIMEOUT, "SECONDS", 0,
+   "processor time that an input may take before it is given up as "
+   "unchecked (default 600; 0: no limit)",
+   0},
+  {0},
+};
+
+static const struct argp parser = {
+  .options = options,
+  .parser = parse,
+  .args_doc = "INPUT...",
+  .doc = "Judge streams of operations. An INPUT is a file of bytes, a .pen "
+         "file of text, a folder (all files below it) or - for standard "
+         "input. Each is run in a process of its own; inputs come in the "
+         "order of their names, bytewise."
+         "\vExit codes: 1 if a law was broken, else 2 if an input was missing "
+         "or malformed, else 3 if one could not be checked, else 0.",
+};
+
+/* ---- the session ----------------------------------------------------- */
+
+struct session {
+  const struct arguments *arguments;
+  struct cli_choice choice;
+  struct stream streams[BATCH_INPUTS]; /* of the batch; own */
+  struct child_job *jobs;              /* of the batch; owns */
+  size_t stream_count;
+  size_t job_count;
+  size_t op_count; /* of the batch */
+  uint64_t verdicts[LAB_UNCHECKED + 1];
+  uint64_t bad; /* inputs that are missing or malformed */
+  bool has_failed; /* the environment, or our memory */
+  bool has_colour;
+  size_t signature_count; /* those explained already */
+  char signatures[SIGNATURES_MAX][LAB_SIGNATURE_MAX];
+};
+
+/* Whether this signature is a new one, which is then remembered. When there
+ * is no more room for it each finding is explained. */
+static bool
+signature_is_new(struct session *session, const char *signature)
+{
+  for (size_t i = 0; i < session->signature_count; i++)
+    if (strcmp(session->signatures[i], signature) == 0)
+      return false;
+  if (session->signature_count < SIGNATURES_MAX)
+    strcpy(session->signatures[session->signature_count++], signature);
+  return true;
+}
+
+static void
+job_explain(struct session *session, const struct child_job *job)
+{
+  struct report_history history;
+
+  if (!signature_is_new(session, job->verdict.result.signature)) {
+    printf("  the signature is that of a finding above: %s\n\n",
+           job->verdict.result.signature);
+    return;
+  }
+  if (child_history(job, session->arguments->timeout, &history) != CHILD_OK) {
+    session->has_failed = true;
+    return;
+  }
+  report_explain(stdout, &job->run, &job->verdict, &history,
+                 session->has_colour);
+  putchar('\n');
+}
+
+static void
+job_done(void *user, struct child_job *job)
+{
+  struct session *session = user;
+  enum lab_verdict verdict = job->verdict.result.verdict;
+
+  session->verdicts[verdict]++;
+  if (session->arguments->is_json) {
+    if (!report_json(stdout, &job->run, &job->verdict)) {
+      cli_error("no memory");
+      session->has_failed = true;
+    }
+    return;
+  }
+  report_line(stdout, &job->run, &job->verdict, session->choice.count > 1,
+              session->has_colour);
+  if (verdict == LAB_BROKEN)
+    job_explain(session, job);
+}
+
+static void
+batch_run(struct session *session)
+{
+  const struct child_options child = {
+    .timeout = session->arguments->timeout,
+    .done = job_done,
+    .user = session,
+  };
+
+  if (session->job_count > 0 &&
+      child_run(session->jobs, session->job_count, &child) != CHILD_OK)
+    session->has_failed = true;
+  for (size_t i = 0; i < session->stream_count; i++)
+    stream_done(&session->streams[i]);
+  session->stream_count = 0;
+  session->job_count = 0;
+  session->op_count = 0;
+}
+
+static void
+input_add(struct session *session, const struct input *input)
+{
+  struct stream *stream = &session->streams[session->stream_count];
+
+  switch (input_read(input, session->arguments->is_text, stream)) {
+  case INPUT_OK:
+    break;
+  case INPUT_BAD:
+    session->bad++;
+    return;
+  case INPUT_NO_MEMORY:
+    session->has_failed = true;
+    return;
+  }
+  session->stream_count++;
+  session->op_count += stream->count;
+  for (size_t i = 0; i < session->choice.count; i++)
+    session->jobs[session->job_count++].run = (struct report_run){
+      .file = input->path,
+      .subject = session->choice.subjects[i],
+      .fault = session->choice.fault,
+      .stream = stream,
+      .is_text = session->arguments->is_text && !input_is_text(input->path),
+    };
+}
+
+static void
+session_run(struct session *session)
+{
+  const struct input_list *inputs = &session->arguments->inputs;
+
+  for (size_t i = 0; i < inputs->count && !session->has_failed; i++) {
+    input_add(session, &inputs->items[i]);
+    if (session->stream_count == BATCH_INPUTS ||
+        session->op_count >= BATCH_OPS)
+      batch_run(session);
+  }
+  batch_run(session);
+}
+
+static void
+session_sum(const struct session *session)
+{
+  const uint64_t *verdicts = session->verdicts;
+  uint64_t all = verdicts[LAB_CLEAN] + verdicts[LAB_BROKEN] +
+                 verdicts[LAB_UNCHECKED];
+
+  if (session->arguments->is_json || session->arguments->inputs.count < 2)
+    return;
+  printf("%llu runs: %llu clean, %llu broken, %llu unchecked",
+         (unsigned long long)all, (unsigned long long)verdicts[LAB_CLEAN],
+         (unsigned long long)verdicts[LAB_BROKEN],
+         (unsigned long long)verdicts[LAB_UNCHECKED]);
+  if (session->bad)
+    printf("; %llu inputs could not be read",
+           (unsigned long long)session->bad);
+  putchar('\n');
+}
+
+static int
+session_status(const struct session *session)
+{
+  if (session->verdicts[LAB_BROKEN])
+    return CLI_FINDING;
+  if (session->bad)
+    return CLI_BAD;
+  if (session->verdicts[LAB_UNCHECKED] || session->has_failed)
+    return CLI_UNCHECKED;
+  return CLI_CLEAN;
+}
+
+static int
+run(struct arguments *arguments)
+{
+  struct session *session = calloc(1, sizeof *session);
+  int status = CLI_UNCHECKED;
+
+  if (session)
+    session->jobs = calloc((size_t)BATCH_INPUTS * CLI_SUBJECTS_MAX,
+                           sizeof *session->jobs);
+  if (!session || !session->jobs) {
+    cli_error("no memory");
+    free(session);
+    return status;
+  }
+  session->arguments = arguments;
+  session->has_colour = !arguments->is_json && report_wants_colour(stdout);
+  status = cli_choose(arguments->subject, arguments->fault,
+                      &session->choice);
+  if (status == CLI_CLEAN) {
+    session_run(session);
+    session_sum(session);
+    status = session_status(session);
+  }
+  free(session->jobs);
+  free(session);
+  return status;
+}
+
+int
+cmd_run(int argc, char **argv)
+{
+  struct arguments arguments = {.timeout = 600};
+  int status = cli_parse(&parser, "run", argc, argv, &arguments);
+
+  if (status == CLI_CLEAN) {
+    input_list_sort(&arguments.inputs);
+    status = run(&arguments);
+  }
+  input_list_done(&arguments.inputs);
+  return status;
+}

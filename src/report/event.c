@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Events in words. Objects are named as kind #number, blocks as block
+ * #number; the number is that of the block's birth.
+ */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char *const list_names[SUBJECT_LIST_COUNT] = {
+  [SUBJECT_LIST_NONE] = "no list",
+  [SUBJECT_LIST_ALL] = "the list of all",
+  [SUBJECT_LIST_FINALIZABLE] = "the finalizable",
+  [SUBJECT_LIST_PENDING] = "the pending",
+  [SUBJECT_LIST_FIXED] = "the fixed",
+  [SUBJECT_LIST_STRINGS] = "the string table",
+};
+
+static const char *const grey_names[SUBJECT_GREY_COUNT] = {
+  [SUBJECT_GREY_NONE] = "no grey list",
+  [SUBJECT_GREY_NOW] = "the grey list",
+  [SUBJECT_GREY_AGAIN] = "the grey-again list",
+  [SUBJECT_GREY_WEAK] = "the weak list",
+  [SUBJECT_GREY_EPHEMERON] = "the ephemeron list",
+  [SUBJECT_GREY_ALLWEAK] = "the all-weak list",
+};
+
+static const char *
+kind_name(uint8_t kind)
+{
+  return kind < SUBJECT_KIND_COUNT ? lab_kind_text((enum subject_kind)kind)
+                                   : "object";
+}
+
+static const char *
+colour_name(uint8_t colour)
+{
+  return colour < SUBJECT_COLOUR_COUNT
+             ? lab_colour_text((enum subject_colour)colour)
+             : "no colour";
+}
+
+static const char *
+phase_name(uint8_t phase)
+{
+  return phase < SUBJECT_PHASE_COUNT
+             ? lab_phase_text((enum subject_phase)phase)
+             : "no phase";
+}
+
+static const char *
+list_name(uint8_t list)
+{
+  return list < SUBJECT_LIST_COUNT ? list_names[list] : "an unknown list";
+}
+
+static const char *
+grey_name(uint8_t grey)
+{
+  return grey < SUBJECT_GREY_COUNT ? grey_names[grey] : "an unknown list";
+}
+
+/* A child is told by its number only: events do not say its kind. */
+static int
+barrier_print(const struct oracle *oracle, const struct subject_event *event,
+              char *text, uint32_t number)
+{
+  uint32_t child = oracle_number(oracle, event->value);
+  const char *way = event->from == 0 ? "forward" : "back";
+  const char *taken = event->to ? "" : ", nothing to do";
+
+  if (event->value == 0)
+    return snprintf(text, REPORT_EVENT_MAX, "barrier %s at %s #%" PRIu32 "%s",
+                    way, kind_name(event->kind), number, taken);
+  return snprintf(text, REPORT_EVENT_MAX,
+                  "barrier %s from %s #%" PRIu32 " to #%" PRIu32 "%s", way,
+                  kind_name(event->kind), number, child, taken);
+}
+
+/* Events of the arena. */
+static int
+block_print(const struct subject_event *event, char *text, uint32_t number)
+{
+  switch ((enum subject_event_type)event->type) {
+  case SUBJECT_EVENT_ALLOCATED:
+    return snprintf(text, REPORT_EVENT_MAX, "block of %" PRIu64 " bytes",
+                    event->size);
+  case SUBJECT_EVENT_FREED:
+    if (event->size != event->value)
+      return snprintf(text, REPORT_EVENT_MAX,
+                      "block #%" PRIu32 " of %" PRIu64
+                      " bytes freed as one of %" PRIu64,
+                      number, event->value, event->size);
+    return snprintf(text, REPORT_EVENT_MAX,
+                    "block #%" PRIu32 " of %" PRIu64 " bytes freed", number,
+                    event->size);
+  case SUBJECT_EVENT_BAD_FREE:
+    return snprintf(text, REPORT_EVENT_MAX,
+                    "something freed that is no live block (last block "
+                    "there: #%" PRIu32 "), as %" PRIu64 " bytes",
+                    number, event->size);
+  case SUBJECT_EVENT_REFUSED:
+    return snprintf(text, REPORT_EVENT_MAX,
+                    "allocation of %" PRIu64 " bytes refused", event->size);
+  case SUBJECT_EVENT_EXHAUSTED:
+    return snprintf(text, REPORT_EVENT_MAX, "the arena is used up");
+  default:
+    return 0;
+  }
+}
+
+bool
+report_event_print(const struct oracle *oracle,
+                   const struct subject_event *event, char *ret_text)
+{
+  const char *kind = kind_name(event->kind);
+  uint32_t number = 0;
+  int length = 0;
+
+  if (event->base != 0)
+    number = oracle_number(oracle, event->base);
+  switch ((enum subject_event_type)event->type) {
+  case SUBJECT_EVENT_ALLOCATED:
+  case SUBJECT_EVENT_FREED:
+  case SUBJECT_EVENT_BAD_FREE:
+  case SUBJECT_EVENT_REFUSED:
+  case SUBJECT_EVENT_EXHAUSTED:
+    length = block_print(event, ret_text, number);
+    break;
+  case SUBJECT_EVENT_BIRTH:
+    length = snprintf(ret_text, REPORT_EVENT_MAX, "%s #%" PRIu32 " born %s",
+                      kind, number, colour_name(event->to));
+    break;
+  case SUBJECT_EVENT_DEATH:
+    length = snprintf(ret_text, REPORT_EVENT_MAX, "%s #%" PRIu32 " dies %s",
+                      kind, number, colour_name(event->from));
+    break;
+  case SUBJECT_EVENT_RECOLOURED:
+    length = snprintf(ret_text, REPORT_EVENT_MAX,
+                      "%s #%" PRIu32 " turns from %s to %s", kind, number,
+                      colour_name(event->from), colour_name(event->to));
+    break;
+  case SUBJECT_EVENT_RELISTED:
+    length = snprintf(ret_text, REPORT_EVENT_MAX,
+                      "%s #%" PRIu32 " moves from %s to %s", kind, number,
+                      list_name(event->from), list_name(event->to));
+    break;
+  case SUBJECT_EVENT_GREYED:
+    length = snprintf(ret_text, REPORT_EVENT_MAX,
+                      "%s #%" PRIu32 " goes from %s to %s", kind, number,
+                      grey_name(event->from), grey_name(event->to));
+    break;
+  case SUBJECT_EVENT_STORE:
+    length = snprintf(ret_text, REPORT_EVENT_MAX,
+                      "#%" PRIu32 " stored in %s #%" PRIu32,
+                      oracle_number(oracle, event->value), kind, number);
+    break;
+  case SUBJECT_EVENT_BARRIER:
+    length = barrier_print(oracle, event, ret_text, number);
+    break;
+  case SUBJECT_EVENT_PHASE:
+    length = snprintf(ret_text, REPORT_EVENT_MAX, "phase %s to %s",
+                      phase_name(event->from), phase_name(event->to));
+    break;
+  case SUBJECT_EVENT_CLOSED:
+    length = snprintf(ret_text, REPORT_EVENT_MAX,
+                      "to-be-closed value #%" PRIu32 " is closed", number);
+    break;
+  case SUBJECT_EVENT_ASSERTION:
+    length = snprintf(ret_text, REPORT_EVENT_MAX, "assertion failed: %s",
+                      event->text ? event->text : "?");
+    break;
+  case SUBJECT_EVENT_STEP_BEGIN:
+  case SUBJECT_EVENT_STEP_END:
+  case SUBJECT_EVENT_COUNT:
+    break;
+  }
+  return length > 0;
+}

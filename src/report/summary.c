@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The summary of a fuzzing session: what was run, what was checked and how
+ * often, so that a clean end can be told from a vacuous one.
+ */
+#include "report/summary.h"
+
+#include <inttypes.h>
+
+#include "lab/lab.h"
+
+/* ---- adding ---------------------------------------------------------- */
+
+static void
+array_add(uint64_t *sum, const uint64_t *part, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    sum[i] += part[i];
+}
+
+void
+summary_add(struct summary *sum, const struct summary *part)
+{
+  const struct oracle_stats *from = &part->oracle;
+  struct oracle_stats *to = &sum->oracle;
+
+  sum->executions += part->executions;
+  sum->operations += part->operations;
+  sum->skipped += part->skipped;
+  sum->micro_steps += part->micro_steps;
+  sum->clean += part->clean;
+  sum->broken += part->broken;
+  sum->unchecked += part->unchecked;
+  to->checks += from->checks;
+  to->objects += from->objects;
+  to->edges += from->edges;
+  to->births += from->births;
+  to->deaths += from->deaths;
+  array_add(to->law, from->law, LAW_COUNT);
+  array_add(to->phase, from->phase, SUBJECT_PHASE_COUNT);
+  for (size_t i = 0; i < SUBJECT_COLOUR_COUNT; i++)
+    array_add(to->recoloured[i], from->recoloured[i], SUBJECT_COLOUR_COUNT);
+  for (size_t i = 0; i < 2; i++)
+    array_add(to->barrier[i], from->barrier[i], 2);
+}
+
+/* ---- numbers for people ---------------------------------------------- */
+
+struct number {
+  char text[32];
+};
+
+/* 1234567 as "1,234,567". */
+static struct number
+number(uint64_t value)
+{
+  struct number result;
+  char digits[24];
+  int count = snprintf(digits, sizeof digits, "%" PRIu64, value);
+  size_t length = 0;
+
+  for (int i = 0; i < count; i++) {
+    if (i > 0 && (count - i) % 3 == 0)
+      result.text[length++] = ',';
+    result.text[length++] = digits[i];
+  }
+  result.text[length] = '\0';
+  return result;
+}
+
+static struct number
+rate(uint64_t count, double seconds)
+{
+  return number(seconds > 0 ? (uint64_t)((double)count / seconds + 0.5) : 0);
+}
+
+/* ---- printing -------------------------------------------------------- */
+
+static void
+line(FILE *stream, const char *label, uint64_t count)
+{
+  fprintf(stream, "    %-32s %16s\n", label, number(count).text);
+}
+
+static void
+print_laws(FILE *stream, const struct oracle_stats *oracle)
+{
+  fputs("\n  Laws, and how often each was checked\n", stream);
+  for (size_t i = LAW_NONE + 1; i < LAW_COUNT; i++)
+    line(stream, law_infos[i].id, oracle->law[i]);
+}
+
+static void
+print_phases(FILE *stream, const struct oracle_stats *oracle)
+{
+  fputs("\n  Heaps checked in each phase\n", stream);
+  for (size_t i = 0; i < SUBJECT_PHASE_COUNT; i++)
+    if (i != SUBJECT_PHASE_ATOMIC)
+      line(stream, lab_phase_text((enum subject_phase)i), oracle->phase[i]);
+}
+
+static void
+print_colours(FILE *stream, const struct oracle_stats *oracle)
+{
+  char label[64];
+
+  fputs("\n  Colour changes seen\n", stream);
+  for (size_t from = 0; from < SUBJECT_COLOUR_COUNT; from++) {
+    for (size_t to = 0; to < SUBJECT_COLOUR_COUNT; to++) {
+      if (oracle->recoloured[from][to] == 0)
+        continue;
+      snprintf(label, sizeof label, "%s to %s",
+               lab_colour_text((enum subject_colour)from),
+               lab_colour_text((enum subject_colour)to));
+      line(stream, label, oracle->recoloured[from][to]);
+    }
+  }
+  line(stream, "births", oracle->births);
+  line(stream, "deaths", oracle->deaths);
+  line(stream, "barriers forward, taken", oracle->barrier[0][1]);
+  line(stream, "barriers forward, nothing to do", oracle->barrier[0][0]);
+  line(stream, "barriers back, taken", oracle->barrier[1][1]);
+  line(stream, "barriers back, nothing to do", oracle->barrier[1][0]);
+}
+
+void
+summary_print(FILE *stream, const struct summary *sum, double seconds)
+{
+  fprintf(stream, "Summary of %.0f seconds\n\n", seconds);
+  fprintf(stream, "    executions      %16s   %s a second\n",
+          number(sum->executions).text, rate(sum->executions, seconds).text);
+  fprintf(stream, "    checked steps   %16s   %s a second\n",
+          number(sum->oracle.checks).text,
+          rate(sum->oracle.checks, seconds).text);
+  fprintf(stream, "    operations      %16s   and %s skipped\n",
+          number(sum->operations).text, number(sum->skipped).text);
+  fprintf(stream, "    micro-steps     %16s\n", number(sum->micro_steps).text);
+  fprintf(stream, "    objects judged  %16s   and %s references\n",
+          number(sum->oracle.objects).text, number(sum->oracle.edges).text);
+  fprintf(stream, "    verdicts        %16s   clean, %s unchecked\n",
+          number(sum->clean).text, number(sum->unchecked).text);
+  print_laws(stream, &sum->oracle);
+  print_phases(stream, &sum->oracle);
+  print_colours(stream, &sum->oracle);
+}
+
+void
+summary_print_progress(FILE *stream, const struct summary *sum,
+                       double seconds)
+{
+  fprintf(stream, "%4.0f s  %s executions (%s/s)  %s checked steps (%s/s)",
+          seconds, number(sum->executions).text,
+          rate(sum->executions, seconds).text,
+          number(sum->oracle.checks).text,
+          rate(sum->oracle.checks, seconds).text);
+}
