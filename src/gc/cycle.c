@@ -73,7 +73,7 @@ step_begin(struct gc_heap *heap)
 static void
 step_end(struct gc_heap *heap)
 {
-  heap->stepping = false;
+  heap->stepping = GC_FAULTY(heap, STEPPING_STAYS);
   tell_step(heap, GC_EVENT_STEP_END);
 }
 
