@@ -24,7 +24,11 @@ AM_TESTS_ENVIRONMENT = \
 
 # ---- the source -----------------------------------------------------------
 
-EXTRA_DIST += %D%/tap.sh
+EXTRA_DIST += \
+	%D%/gc_fixture.h \
+	%D%/oracle_fixture.h \
+	%D%/shadow_fixture.h \
+	%D%/tap.sh
 dist_check_SCRIPTS += \
 	%D%/check-headers \
 	%D%/check-layering \
@@ -45,11 +49,19 @@ check-headers check-layering check-style:
 # Each is made of the one source file of its name and may use all libraries.
 unit_tests = \
 	%D%/test_arena \
+	%D%/test_faults \
+	%D%/test_gc_calls \
+	%D%/test_gc_collector \
+	%D%/test_gc_objects \
+	%D%/test_gc_random \
 	%D%/test_op_gen \
 	%D%/test_op_manual \
 	%D%/test_op_memory \
 	%D%/test_op_text \
-	%D%/test_ops
+	%D%/test_ops \
+	%D%/test_oracle \
+	%D%/test_oracle_events \
+	%D%/test_shadow_streams
 
 if HAVE_CMOCKA
 AM_CPPFLAGS += $(CMOCKA_CFLAGS)
@@ -61,7 +73,8 @@ endif
 # ---- the command ----------------------------------------------------------
 
 shell_tests = \
-	%D%/bootstrap.bats
+	%D%/bootstrap.bats \
+	%D%/replay.bats
 
 EXTRA_DIST += $(shell_tests)
 if HAVE_BATS
@@ -69,6 +82,13 @@ TESTS += $(shell_tests)
 endif
 
 # ---- on demand ------------------------------------------------------------
+
+EXTRA_PROGRAMS += %D%/bench
+%C%_bench_LDADD = $(PENUMBRA_LIBS)
+CLEANFILES += %D%/bench$(EXEEXT)
+
+bench: %D%/bench$(EXEEXT)
+	%D%/bench$(EXEEXT)
 
 EXTRA_DIST += %D%/coverage
 
@@ -85,7 +105,7 @@ clean-local:
 	rm -rf coverage coverage.log
 	find . '(' -name '*.gcda' -o -name '*.gcno' ')' -type f -exec rm -f {} +
 
-.PHONY: coverage
+.PHONY: bench coverage
 
 # ---- the tarball ----------------------------------------------------------
 

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+
+# Instrumented like the collector: the adapter is how inputs reach it.
+
+noinst_LIBRARIES += %D%/libpenumbra_subjects.a
+%C%_libpenumbra_subjects_a_SOURCES = \
+	%D%/model.c \
+	%D%/model.h \
+	%D%/model_survey.c \
+	%D%/subjects.c \
+	%D%/subjects.h \
+	%D%/traits.def
+%C%_libpenumbra_subjects_a_CFLAGS = $(AM_CFLAGS) $(FUZZ_CFLAGS)
