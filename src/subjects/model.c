@@ -148,6 +148,20 @@ make_drivers(struct gc_thread *thread)
   return true;
 }
 
+/* The collector stands still meanwhile: nobody can watch it yet. */
+static bool
+set_up(struct gc_heap *heap)
+{
+  struct gc_thread *main_thread = gc_main_thread(heap);
+  gc_stop(heap);
+  if (!make_drivers(main_thread) ||
+      gc_reserve(main_thread, OP_REGISTERS + GC_STACK_MIN) != GC_OK)
+    return false;
+  gc_set_top(main_thread, OP_REGISTERS);
+  gc_restart(heap);
+  return true;
+}
+
 static void
 model_close(struct subject_instance *model)
 {
@@ -171,11 +185,10 @@ model_open(const struct subject_env *env)
                              .dialect = "lua54",
                              .fault = env->fault};
   model->heap = gc_open(&config);
-  if (!model->heap || !make_drivers(gc_main_thread(model->heap))) {
+  if (!model->heap || !set_up(model->heap)) {
     model_close(model);
     return NULL;
   }
-  gc_set_top(gc_main_thread(model->heap), OP_REGISTERS);
   return model;
 }
 
