@@ -220,6 +220,14 @@ gc_to_thread(const struct gc_thread *thread, int index)
   return (struct gc_thread *)gc_object_at(thread, index, GC_KIND_THREAD);
 }
 
+const void *
+gc_to_object(const struct gc_thread *thread, int index)
+{
+  const struct gc_value *value = gc_slot(thread, index);
+
+  return gc_value_is_object(value) ? value->as.object : NULL;
+}
+
 bool
 gc_raw_equal(const struct gc_thread *thread, int a, int b)
 {

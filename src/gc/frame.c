@@ -120,7 +120,7 @@ gc_enter(struct gc_thread *thread, uint32_t varargs, uint32_t arguments,
   uint32_t base = thread->top - arguments;
 
   GC_ASSERT((uint64_t)varargs + arguments < gc_frame_size(thread));
-  GC_ASSERT((flags & ~(uint32_t)GC_FRAME_PROTECTED) == 0);
+  GC_ASSERT((flags % GC_FRAME_HOST & ~(uint32_t)GC_FRAME_PROTECTED) == 0);
   if (!frame_prepare(thread, base, slots)) {
     return GC_NO_MEMORY;
   }

@@ -221,7 +221,8 @@ void gc_join_upvalue(struct gc_thread *thread, int index, uint8_t n,
 
 /* ---- frames ---------------------------------------------------------- */
 
-enum gc_frame_flag { GC_FRAME_PROTECTED = 1 };
+/* Bits from GC_FRAME_HOST up are the host's: kept with the frame. */
+enum gc_frame_flag { GC_FRAME_PROTECTED = 1, GC_FRAME_HOST = 256 };
 
 /* Enters a frame for the function below `varargs + arguments` values at the
  * top. The arguments become the first of `slots` slots of the frame, the rest
