@@ -52,6 +52,7 @@ unit_tests = \
 	%D%/test_faults \
 	%D%/test_gc_calls \
 	%D%/test_gc_collector \
+	%D%/test_gc_failures \
 	%D%/test_gc_objects \
 	%D%/test_gc_random \
 	%D%/test_op_gen \
@@ -61,6 +62,7 @@ unit_tests = \
 	%D%/test_ops \
 	%D%/test_oracle \
 	%D%/test_oracle_events \
+	%D%/test_shadow \
 	%D%/test_shadow_streams
 
 if HAVE_CMOCKA
@@ -74,6 +76,7 @@ endif
 
 shell_tests = \
 	%D%/bootstrap.bats \
+	%D%/cli.bats \
 	%D%/replay.bats
 
 EXTRA_DIST += $(shell_tests)

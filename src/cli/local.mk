@@ -41,3 +41,12 @@ CLEANFILES += %D%/penumbra-ops.7
 %D%/penumbra-ops.7: src/ops/op_tables$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
 	src/ops/op_tables$(EXEEXT) man >$@.tmp && mv $@.tmp $@
+
+# bash looks for a completion by the command's name.
+completiondir = $(datadir)/bash-completion/completions
+completion_DATA = %D%/completions/penumbra
+EXTRA_DIST += %D%/penumbra.bash
+CLEANFILES += $(completion_DATA)
+
+%D%/completions/penumbra: %D%/penumbra.bash
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && cp '$(srcdir)/src/cli/penumbra.bash' $@
