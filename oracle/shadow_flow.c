@@ -127,14 +127,15 @@ void
 shadow_close_cells(struct shadow *shadow, struct shadow_frame *frame,
                    uint32_t from)
 {
-  for (uint32_t reg = from; reg < OP_REGISTERS; reg++) {
-    if (frame->open & 1u << reg) {
-      struct shadow_cell *cell = shadow->cells + frame->cells[reg];
+  uint32_t open = frame->open & ~((1u << from) - 1);
 
-      cell->value = frame->registers[reg];
-      cell->frame = 0;
-      frame->open &= (uint16_t) ~(1u << reg);
-    }
+  frame->open &= (uint16_t)((1u << from) - 1);
+  for (; open; open &= open - 1) {
+    uint32_t reg = (uint32_t)__builtin_ctz(open);
+    struct shadow_cell *cell = shadow->cells + frame->cells[reg];
+
+    cell->value = frame->registers[reg];
+    cell->frame = 0;
   }
 }
 
