@@ -4,6 +4,8 @@ noinst_LIBRARIES += %D%/libpenumbra_ops.a
 	%D%/op_assert.h \
 	%D%/op_gen.c \
 	%D%/op_gen.h \
+	%D%/op_guess.c \
+	%D%/op_guess.h \
 	%D%/op_limits.h \
 	%D%/op_manual.c \
 	%D%/op_manual.h \

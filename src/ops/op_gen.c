@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The random generator of streams. It knows types and the few operations
- * whose sizes need care, and no state: a generator that knew what is legal
- * would never try what is nearly so. What it does instead is to make streams
- * collide with themselves: few registers, few names, few indices, small
- * sizes, so that operations meet what earlier ones left.
+ * The random generator of streams. It knows operand types, the few operations
+ * whose sizes need care, and of the state no more than a guess at what each
+ * register holds (op_guess.h): a generator that knew what is legal would never
+ * try what is nearly so. It makes streams collide with themselves: few
+ * registers, few names, few indices, small sizes, so that operations meet what
+ * earlier ones left.
  *
  * The source is splitmix64, in integers only, so that a seed means the same
  * stream on every machine.
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 
 #include "ops/op_assert.h"
+#include "ops/op_guess.h"
 
 enum {
   REGISTERS_NEAR = 6, /* drawn from half of the time */
@@ -217,6 +219,7 @@ stream_generate(uint64_t seed, size_t count, struct stream *ret_stream)
 {
   struct op_random random;
   struct op_swarm swarm;
+  struct op_guess guess;
   struct op *ops = NULL;
   size_t start = 0;
 
@@ -237,8 +240,11 @@ stream_generate(uint64_t seed, size_t count, struct stream *ret_stream)
     ops[0].b = OP_SCALE_SMALL;
     start = 1;
   }
-  for (size_t i = start; i < count; i++)
-    ops[i] = op_generate(&swarm, &random);
+  op_guess_init(&guess);
+  for (size_t i = start; i < count; i++) {
+    ops[i] = op_guess_fit(&guess, op_generate(&swarm, &random), &random);
+    op_guess_apply(&guess, ops[i]);
+  }
   *ret_stream = (struct stream){ops, count};
   return STREAM_OK;
 }

@@ -509,6 +509,16 @@ set_upvalue(struct gc_thread *t, struct op op)
   return SUBJECT_DONE;
 }
 
+/* A builder reads its source piece by piece, and whatever gives it the pieces
+ * may let the collector run. */
+static void
+step_between(struct gc_thread *t)
+{
+  struct gc_heap *heap = gc_heap_of(t);
+  if (!gc_is_stopped(heap))
+    gc_micro_step(heap);
+}
+
 /* Adds count constants to the prototype of the closure at the top: short
  * strings and, every fourth, a long one. */
 static bool
@@ -521,6 +531,7 @@ add_constants(struct gc_thread *t, int32_t count)
     if (push_text(t, bytes, size) != GC_OK ||
         gc_prototype_add_constant(t, -2) != GC_OK)
       return false;
+    step_between(t);
   }
   return true;
 }
@@ -528,10 +539,12 @@ add_constants(struct gc_thread *t, int32_t count)
 static bool
 add_nested(struct gc_thread *t, int32_t count, int32_t constants)
 {
-  for (int32_t i = 0; i < count; i++)
+  for (int32_t i = 0; i < count; i++) {
     if (gc_new_prototype(t, 0) != GC_OK || !add_constants(t, constants) ||
         gc_prototype_add_nested(t, -2) != GC_OK)
       return false;
+    step_between(t);
+  }
   return true;
 }
 
