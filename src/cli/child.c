@@ -21,6 +21,16 @@
 
 enum { WORDS_MAX = 64 * 1024 };
 
+/* Called by the sanitizer of undefined behaviour if the build has it: a stack
+ * says more than a line. */
+const char *__ubsan_default_options(void);
+
+const char *
+__ubsan_default_options(void)
+{
+  return "print_stacktrace=1";
+}
+
 enum record_type { RECORD_VERDICT, RECORD_NO_LAB, RECORD_OUTPUT };
 
 struct record {
@@ -95,7 +105,43 @@ struct watcher {
   struct lab_observer *next;    /* NULL: none */
   struct child_progress *progress;
   size_t op_count;
+  size_t job;   /* its index */
+  int pipe_end;
 };
+
+static void
+record_write(int pipe_end, const struct record *record)
+{
+  const char *at = (const char *)record;
+  size_t left = sizeof *record;
+
+  while (left > 0) {
+    ssize_t count = write(pipe_end, at, left);
+
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      _exit(CLI_UNCHECKED); /* nobody is listening */
+    at += count;
+    left -= (size_t)count;
+  }
+}
+
+/* Leaves the child as soon as what its observer writes gets lost: errno is
+ * that of the last call that failed. */
+static void
+output_check(const struct watcher *watcher)
+{
+  static struct record record;
+
+  if (!watcher->next || !ferror(stdout))
+    return;
+  record.type = RECORD_OUTPUT;
+  record.error = errno ? errno : EIO;
+  record.index = watcher->job;
+  record_write(watcher->pipe_end, &record);
+  _exit(0);
+}
 
 static void
 watch_operation(struct lab_observer *observer, size_t index, struct op op,
@@ -111,6 +157,7 @@ watch_operation(struct lab_observer *observer, size_t index, struct op op,
   progress->is_closing = !skipped && op.code == OP_CLOSE;
   if (watcher->next && watcher->next->operation)
     watcher->next->operation(watcher->next, index, op, skipped);
+  output_check(watcher);
 }
 
 static void
@@ -140,24 +187,7 @@ watch_event(struct lab_observer *observer, const struct subject_event *event)
     progress->is_closing = true;
   if (watcher->next && watcher->next->event)
     watcher->next->event(watcher->next, event);
-}
-
-static void
-record_write(int pipe_end, const struct record *record)
-{
-  const char *at = (const char *)record;
-  size_t left = sizeof *record;
-
-  while (left > 0) {
-    ssize_t count = write(pipe_end, at, left);
-
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0)
-      _exit(CLI_UNCHECKED); /* nobody is listening */
-    at += count;
-    left -= (size_t)count;
-  }
+  output_check(watcher);
 }
 
 /* Grants the process so many more seconds of processor time. */
@@ -188,17 +218,13 @@ job_run(const struct batch *batch, struct lab *lab, struct watcher *watcher,
 
   *batch->progress = (struct child_progress){.phase = SUBJECT_PHASE_PAUSE};
   watcher->op_count = job->run.stream->count;
+  watcher->job = record->index;
   limit_time(batch->options->timeout);
   lab_run(lab, job->run.subject, job->run.stream, &options,
           &record->verdict.result);
   record->verdict.finding = *lab_finding(lab);
-  if (!batch->options->writes_output)
-    return;
-  errno = 0;
-  if (fflush(stdout) != 0 || ferror(stdout)) {
-    record->type = RECORD_OUTPUT;
-    record->error = errno ? errno : EIO;
-  }
+  fflush(stdout);
+  output_check(watcher);
 }
 
 static _Noreturn void
@@ -208,6 +234,7 @@ work(const struct batch *batch, int pipe_end)
   struct watcher watcher = {
     .observer = {watch_operation, watch_event, watch_operation_end},
     .progress = batch->progress,
+    .pipe_end = pipe_end,
   };
   static struct record record;
   struct lab *lab;
@@ -289,7 +316,7 @@ fail(const struct record *record)
       signal(SIGPIPE, SIG_DFL);
       raise(SIGPIPE);
     }
-    cli_error("standard output: %s", strerror(record->error));
+    cli_output_error(record->error);
   } else {
     cli_error("cannot set up the memory for a run: %s",
               strerror(record->error));

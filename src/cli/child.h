@@ -30,7 +30,6 @@ struct child_progress {
   bool has_begun;   /* an operation has */
   bool is_inside;   /* of operation op_index */
   bool is_closing;
-  int output_error; /* errno of writing standard output; 0: none */
 };
 
 struct child_options {

@@ -5,7 +5,6 @@
 #include "cli/cli.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,13 +40,25 @@ cli_refuse(const char *format, ...)
   return EINVAL;
 }
 
+void
+cli_output_error(int error)
+{
+  static bool is_told;
+
+  if (is_told)
+    return;
+  is_told = true;
+  cli_error("standard output: %s",
+            error ? strerror(error) : "not all could be written");
+}
+
 int
 cli_finish(int status)
 {
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout))
     return status;
-  cli_error("standard output: %s", strerror(errno ? errno : EIO));
+  cli_output_error(errno);
   return status == CLI_CLEAN ? CLI_UNCHECKED : status;
 }
 
@@ -81,9 +92,17 @@ cli_guess(const char *word, const char *const *candidates)
 /* ---- arguments ------------------------------------------------------- */
 
 struct parse {
-  const struct argp *argp;
-  const char *name;
-  void *input;
+  const char *name; /* of the subcommand, with the program's */
+  void *input;      /* the subcommand's */
+};
+
+/* What argp would add by itself, but with a name for the help that is not the
+ * one which getopt's errors begin with. */
+static const struct argp_option common_options[] = {
+  {"help", '?', NULL, 0, "print this help", -1},
+  {"usage", CLI_KEY_USAGE, NULL, 0, "print a short usage message", 0},
+  {"version", 'V', NULL, 0, "print the version of the program", 0},
+  {0},
 };
 
 /* Wraps a subcommand's parser. argp's own errors would take two lines, of
@@ -94,14 +113,25 @@ parse_option(int key, char *argument, struct argp_state *state)
 {
   struct parse *parse = state->input;
 
-  if (key == ARGP_KEY_INIT) {
-    state->name = (char *)parse->name;
+  (void)argument;
+  switch (key) {
+  case ARGP_KEY_INIT:
     state->err_stream = NULL;
     state->child_inputs[0] = parse->input;
     return 0;
+  case '?':
+  case CLI_KEY_USAGE:
+    state->name = (char *)parse->name;
+    argp_state_help(state, stdout,
+                    key == '?' ? ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK
+                               : ARGP_HELP_USAGE);
+    exit(cli_finish(CLI_CLEAN));
+  case 'V':
+    puts(argp_program_version);
+    exit(cli_finish(CLI_CLEAN));
+  default:
+    return ARGP_ERR_UNKNOWN;
   }
-  (void)argument;
-  return ARGP_ERR_UNKNOWN;
 }
 
 int
@@ -109,15 +139,16 @@ cli_parse(const struct argp *argp, const char *name, int argc, char **argv,
           void *input)
 {
   const struct argp_child children[] = {{argp, 0, NULL, 0}, {0}};
-  const struct argp outer = {.parser = parse_option, .children = children};
+  const struct argp outer = {
+    .options = common_options, .parser = parse_option, .children = children};
   char full_name[64];
   char program[] = "penumbra";
-  struct parse parse = {argp, full_name, input};
+  struct parse parse = {full_name, input};
   error_t error;
 
   snprintf(full_name, sizeof full_name, "penumbra %s", name);
   argv[0] = program; /* getopt's messages begin with it */
-  error = argp_parse(&outer, argc, argv, 0, NULL, &parse);
+  error = argp_parse(&outer, argc, argv, ARGP_NO_HELP, NULL, &parse);
   if (error == ENOMEM)
     cli_error("no memory");
   return error ? CLI_BAD : 0;

@@ -48,6 +48,8 @@ int cmd_gen(int argc, char **argv);
 
 void cli_error(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
+/* An error of writing standard output, told once; 0: nobody knows which. */
+void cli_output_error(int error);
 /* Flushes standard output. Returns status, or CLI_UNCHECKED with an error if
  * what was printed could not be written and status was CLI_CLEAN. */
 int cli_finish(int status);
@@ -66,7 +68,8 @@ enum cli_key {
   CLI_KEY_OPS,
   CLI_KEY_ARTEFACTS,
   CLI_KEY_NO_SEEDS,
-  CLI_KEY_TIMEOUT
+  CLI_KEY_TIMEOUT,
+  CLI_KEY_USAGE
 };
 
 /* Parses the arguments of `penumbra NAME` (argv[0] is NAME). --help and

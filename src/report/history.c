@@ -73,7 +73,10 @@ concerns(const struct report_historian *historian,
     if (!history->with_lists)
       return false;
     break;
-  case SUBJECT_EVENT_FREED:
+  case SUBJECT_EVENT_FREED: /* of an object its death says as much */
+    if (history->number_count == 0)
+      return event->size != event->value;
+    break;
   case SUBJECT_EVENT_BIRTH:
   case SUBJECT_EVENT_DEATH:
   case SUBJECT_EVENT_RECOLOURED:
