@@ -55,6 +55,7 @@ unit_tests = \
 	%D%/test_gc_failures \
 	%D%/test_gc_objects \
 	%D%/test_gc_random \
+	%D%/test_gc_stores \
 	%D%/test_op_gen \
 	%D%/test_op_manual \
 	%D%/test_op_memory \
@@ -62,7 +63,9 @@ unit_tests = \
 	%D%/test_ops \
 	%D%/test_oracle \
 	%D%/test_oracle_events \
+	%D%/test_oracle_memory \
 	%D%/test_shadow \
+	%D%/test_shadow_flow \
 	%D%/test_shadow_streams
 
 if HAVE_CMOCKA
@@ -100,8 +103,7 @@ coverage: fuzz/fuzz_lua54$(EXEEXT)
 	  echo 'make coverage: configure with --enable-coverage first' >&2; \
 	  exit 1; \
 	fi
-	abs_top_srcdir='$(abs_top_srcdir)' GCOV='$(GCOV)' \
-	  abs_top_builddir='$(abs_top_builddir)' \
+	abs_top_builddir='$(abs_top_builddir)' GCOV='$(GCOV)' \
 	  '$(srcdir)/tests/coverage' src/gc '$(abs_top_srcdir)/corpus/fuzz_lua54'
 
 clean-local:
