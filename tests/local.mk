@@ -66,6 +66,7 @@ unit_tests = \
 	%D%/test_oracle_memory \
 	%D%/test_shadow \
 	%D%/test_shadow_flow \
+	%D%/test_shadow_flow \
 	%D%/test_shadow_streams
 
 if HAVE_CMOCKA
