@@ -66,7 +66,6 @@ unit_tests = \
 	%D%/test_oracle_memory \
 	%D%/test_shadow \
 	%D%/test_shadow_flow \
-	%D%/test_shadow_flow \
 	%D%/test_shadow_streams
 
 if HAVE_CMOCKA
