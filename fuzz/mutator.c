@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "ops/op_gen.h"
+#include "ops/op_guess.h"
 #include "ops/ops.h"
 #include "report/summary.h"
 
@@ -89,13 +90,31 @@ close_gap(struct draft *draft, size_t index, size_t count)
   draft->count -= count;
 }
 
-static struct op
-generate(struct draft *draft)
+/* What the registers hold before operation index, as far as can be guessed. */
+static void
+guess(const struct draft *draft, size_t index, struct op_guess *ret_guess)
+{
+  op_guess_init(ret_guess);
+  for (size_t i = 0; i < index; i++)
+    op_guess_apply(ret_guess, draft->ops[i]);
+}
+
+/* count operations over those from index on, which fit what comes before. */
+static void
+generate(struct draft *draft, size_t index, size_t count)
 {
   struct op_swarm swarm;
+  struct op_guess registers;
 
   op_swarm_init(&swarm, &draft->random);
-  return op_generate(&swarm, &draft->random);
+  guess(draft, index, &registers);
+  for (size_t i = 0; i < count; i++) {
+    struct op op = op_generate(&swarm, &draft->random);
+
+    op = op_guess_fit(&registers, op, &draft->random);
+    op_guess_apply(&registers, op);
+    draft->ops[index + i] = op;
+  }
 }
 
 /* An operation with all operands drawn anew from bytes. */
@@ -119,8 +138,7 @@ insert_generated(struct draft *draft)
   size_t index = below(draft, draft->count + 1);
   size_t count = open_gap(draft, index, 1 + below(draft, 4));
 
-  for (size_t i = 0; i < count; i++)
-    draft->ops[index + i] = generate(draft);
+  generate(draft, index, count);
   return count > 0;
 }
 
@@ -219,7 +237,24 @@ replace(struct draft *draft)
 {
   if (draft->count == 0)
     return false;
-  draft->ops[below(draft, draft->count)] = generate(draft);
+  generate(draft, below(draft, draft->count), 1);
+  return true;
+}
+
+/* An operation that may have been skipped gets registers that hold what it
+ * needs. */
+static bool
+refit(struct draft *draft)
+{
+  struct op_guess registers;
+  size_t index;
+
+  if (draft->count == 0)
+    return false;
+  index = below(draft, draft->count);
+  guess(draft, index, &registers);
+  draft->ops[index] =
+      op_guess_fit(&registers, draft->ops[index], &draft->random);
   return true;
 }
 
@@ -277,7 +312,8 @@ typedef bool mutation(struct draft *);
 static mutation *const mutations[] = {
   insert_generated, insert_generated, insert_schedule, insert_schedule,
   shift_schedule,   change_operand,   change_operand,  repeat,
-  drop,             swap,             replace,         change_setup,
+  drop,             swap,             replace,         refit,
+  change_setup,
 };
 
 enum { MUTATIONS = sizeof mutations / sizeof *mutations };
@@ -308,6 +344,8 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max,
   for (size_t tries = 0; wanted > 0 && tries < 32; tries++)
     if (draft.max > 0 && mutations[below(&draft, MUTATIONS)](&draft))
       wanted--;
+  while (draft.count == 0 && draft.max > 0)
+    insert_generated(&draft); /* the engine takes no empty one */
   return draft_write(&draft, data);
 }
 

@@ -4,7 +4,7 @@
  * of the running frame holds, as far as that follows from the operations that
  * it has drawn itself. A guess may be wrong, and an operation that needs
  * another kind is then skipped; it saves most of the skips. Owned by the
- * generator; nobody else uses it.
+ * generator; the mutator of the fuzz targets uses it, too.
  */
 #ifndef PENUMBRA_OPS_OP_GUESS_H
 #define PENUMBRA_OPS_OP_GUESS_H
