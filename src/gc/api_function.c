@@ -93,8 +93,8 @@ gc_prototype_add_constant(struct gc_thread *thread, int index)
                          prototype->constant_count, sizeof(struct gc_value),
                          &prototype->constant_capacity);
   if (constants == NULL) {
-    if (GC_FAULTY(heap, CONSTANT_COUNT)) {
-      gc_drop(thread, 1);
+    if (GC_FAULTY(heap, CONSTANT_CAPACITY)) {
+      prototype->constant_capacity *= 2;
     }
     return GC_NO_MEMORY;
   }

@@ -299,14 +299,16 @@ enum gc_status
 gc_concat(struct gc_thread *thread)
 {
   struct gc_value *first = gc_slot(thread, -2);
+  const struct gc_string *a = string_at(thread, -2);
+  const struct gc_string *b = string_at(thread, -1);
   struct gc_string *result;
 
-  result = gc_string_concat(thread->heap, string_at(thread, -2),
-                            string_at(thread, -1));
+  if (GC_FAULTY(thread->heap, CONCAT_REFUSED)
+      && (uint64_t)a->length + b->length > 64) {
+    return GC_NO_MEMORY;
+  }
+  result = gc_string_concat(thread->heap, a, b);
   if (result == NULL) {
-    if (GC_FAULTY(thread->heap, CONCAT_POPS)) {
-      gc_slot(thread, -1)->tag = GC_TAG_NIL;
-    }
     return GC_NO_MEMORY;
   }
   first->as.object = &result->head;

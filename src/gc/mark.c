@@ -340,9 +340,6 @@ live_slots(const struct gc_heap *heap, const struct gc_thread *thread)
   if (GC_FAULTY(heap, STACK_VISIT_LIMIT) && thread->top > FAULTY_LIMIT) {
     return FAULTY_LIMIT;
   }
-  if (GC_FAULTY(heap, STACK_ABOVE_TOP) && heap->phase != GC_PHASE_ATOMIC) {
-    return thread->stack_size;
-  }
   return thread->top;
 }
 
