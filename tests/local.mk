@@ -53,6 +53,7 @@ unit_tests = \
 	%D%/test_gc_calls \
 	%D%/test_gc_collector \
 	%D%/test_gc_failures \
+	%D%/test_gc_functions \
 	%D%/test_gc_objects \
 	%D%/test_gc_random \
 	%D%/test_gc_stores \
