@@ -13,7 +13,7 @@
 
 #include "oracle/state.h"
 
-const uint8_t bind_labels[SUBJECT_LABEL_COUNT] = {
+const uint8_t bind_labels[BIND_LABELS] = {
     [SUBJECT_LABEL_ENTRY] = BIND_COUNTED | BIND_KEYED,
     [SUBJECT_LABEL_METATABLE] = BIND_COUNTED,
     [SUBJECT_LABEL_UPVALUE] = BIND_COUNTED | BIND_KEYED,
@@ -70,27 +70,17 @@ bind_behind(const struct oracle *oracle, const struct subject_edge *edge)
       !survey_find(oracle, edge->value.bits, &upvalue) ||
       survey->objects[upvalue].kind != SUBJECT_KIND_UPVALUE)
     return edge->value;
-  uint32_t value = survey->objects[upvalue].value;
-  if (!value)
-    return (struct subject_value){.bits = 0, .tag = SUBJECT_NIL};
-  return survey->edges[value - 1].value;
+  const struct survey_object *object = &survey->objects[upvalue];
+  for (uint32_t at = object[0].first; at < object[1].first; at++)
+    if (survey->edges[at].label == SUBJECT_LABEL_VALUE)
+      return survey->edges[at].value;
+  return (struct subject_value){.bits = 0, .tag = SUBJECT_NIL};
 }
 
 struct shadow_value
 bind_value(const struct oracle *oracle, const struct subject_edge *edge)
 {
   return bind_translate(oracle, bind_behind(oracle, edge));
-}
-
-uint32_t
-bind_node(const struct oracle *oracle, uint32_t object)
-{
-  const struct survey *survey = &oracle->survey;
-  if (survey->has_root && object == survey->root)
-    return SHADOW_ROOT;
-  const struct block_view *view =
-      &oracle->blocks.views[survey->objects[object].block];
-  return view->tag == SHADOW_NODE ? view->bits : BIND_NO_NODE;
 }
 
 /* ---- tables ---------------------------------------------------------- */
@@ -198,7 +188,7 @@ meet(struct oracle *oracle, uint32_t object, uint32_t at, uint32_t count)
   struct survey *survey = &oracle->survey;
   struct binding *binding = &oracle->binding;
   const struct subject_edge *edge = &survey->edges[at];
-  uint32_t node = bind_node(oracle, object);
+  uint32_t node = oracle_node(oracle, object);
   uint32_t child;
   if (!(bind_labels[edge->label] & BIND_COUNTED))
     return count;
@@ -279,7 +269,7 @@ queue_all_bound(struct oracle *oracle)
   struct survey *survey = &oracle->survey;
   uint32_t count = 0;
   for (uint32_t object = 0; object < survey->object_count; object++) {
-    uint32_t node = bind_node(oracle, object);
+    uint32_t node = oracle_node(oracle, object);
     if (node != BIND_NO_NODE && shadow_is_reachable(oracle->shadow, node))
       survey->queue[count++] = object;
   }

@@ -50,8 +50,6 @@ uint32_t bind_forget(struct oracle *oracle, uint32_t block);
  * either is bound to another. */
 bool bind_cell(struct oracle *oracle, uint32_t cell, uint32_t block);
 
-/* The node of a surveyed object, or BIND_NO_NODE. */
-uint32_t bind_node(const struct oracle *oracle, uint32_t object);
 /* The block of a node, or 0. */
 static inline uint32_t
 bind_block(const struct binding *binding, uint32_t node)
@@ -59,9 +57,10 @@ bind_block(const struct binding *binding, uint32_t node)
   return node < binding->node_count ? binding->node_block[node] : 0;
 }
 
-/* Labels whose edges are the stream's, and those that have a key. */
-extern const uint8_t bind_labels[SUBJECT_LABEL_COUNT];
-enum { BIND_COUNTED = 1, BIND_KEYED = 2 };
+/* Labels whose edges are the stream's, and those that have a key. There is an
+ * entry for whatever an adapter may show. */
+enum { BIND_COUNTED = 1, BIND_KEYED = 2, BIND_LABELS = UINT8_MAX + 1 };
+extern const uint8_t bind_labels[BIND_LABELS];
 
 /* A surveyed value as the shadow means it: an unbound object is of tag
  * SUBJECT_OTHER. bind_key and bind_value do it for an edge: the key is nil

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "ops/op_assert.h"
-#include "subject.h"
+#include "oracle/state.h"
 
 enum {
   PAGE_WORDS = 1024,  /* side words in one page of 4 KiB */
@@ -47,12 +47,12 @@ grow(struct blocks *blocks)
   uint32_t capacity =
       blocks->capacity ? blocks->capacity * 2 : RECORDS_FIRST;
   struct block_view *views =
-      realloc(blocks->views, capacity * sizeof *blocks->views);
+      oracle_allocate(blocks->views, capacity * sizeof *blocks->views);
   if (!views)
     return false;
   blocks->views = views;
   struct block *records =
-      realloc(blocks->records, capacity * sizeof *blocks->records);
+      oracle_allocate(blocks->records, capacity * sizeof *blocks->records);
   if (!records)
     return false;
   blocks->records = records;
@@ -186,6 +186,15 @@ blocks_set_kind(struct blocks *blocks, uint32_t index, uint8_t kind)
   if (view->tag == SUBJECT_OTHER || view->tag == BLOCK_TAG_UPVALUE)
     view->tag =
         kind == SUBJECT_KIND_UPVALUE ? BLOCK_TAG_UPVALUE : SUBJECT_OTHER;
+}
+
+void
+blocks_set_part(struct blocks *blocks, uint32_t index)
+{
+  struct block_view *view = &blocks->views[index];
+  blocks->object_count -= view->is_object;
+  view->is_object = false;
+  view->kind = SUBJECT_KIND_COUNT;
 }
 
 uint32_t

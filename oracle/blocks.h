@@ -27,14 +27,17 @@
  * tags. */
 enum { BLOCK_TAG_UPVALUE = 24 };
 
+/* Shade of a block that is no object but a part of one. */
+enum { BLOCK_SHADE_PART = 7 };
+
 struct block_view {
-  uint32_t survey; /* stamp of the last survey that showed it as an object */
-  uint32_t object; /* its index there */
+  uint32_t survey; /* stamp of the last survey that showed it */
+  uint32_t object; /* its index there; of a part: its owner's */
   uint32_t bits;   /* what it means to the shadow: node or string id */
   uint8_t tag;     /* SHADOW_NODE, SHADOW_STRING, BLOCK_TAG_UPVALUE, or
                     * SUBJECT_OTHER while it means nothing */
   uint8_t shade;   /* enum subject_colour; grey for fixed dead ones, which no
-                    * law holds against their parents */
+                    * law holds against their parents; or BLOCK_SHADE_PART */
   uint8_t kind;    /* enum subject_kind; SUBJECT_KIND_COUNT: not known */
   bool is_object;
 };
@@ -44,8 +47,6 @@ struct block {
   uint64_t size; /* bytes */
   uint64_t hash; /* of a string that the shadow does not know */
   uint32_t number;
-  uint32_t part;     /* stamp of the last survey that showed it as a part */
-  uint32_t owner;    /* part: the object's index there */
   uint32_t cell;     /* upvalue object: its shadow cell, or 0 */
   uint32_t whitened; /* number of the sweep in which it was recoloured to the
                       * current white */
@@ -83,8 +84,9 @@ void blocks_clear(struct blocks *blocks);
 uint32_t blocks_add(struct blocks *blocks, uint64_t base, uint64_t size);
 /* The record is free afterwards. */
 void blocks_remove(struct blocks *blocks, uint32_t index);
-/* Says that the block is an object of the kind. */
+/* Says that the block is an object of the kind, or is none. */
 void blocks_set_kind(struct blocks *blocks, uint32_t index, uint8_t kind);
+void blocks_set_part(struct blocks *blocks, uint32_t index);
 
 /* The number of the granule at which a block with this base would begin; at
  * least granule_count if none can. The rotation takes low bits that are not

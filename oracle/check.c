@@ -148,7 +148,6 @@ check_owned(struct oracle *oracle, enum oracle_when when)
   for (uint32_t i = 1; i < blocks->used; i++) {
     const struct block *record = &blocks->records[i];
     if (!record->base || record->number > young ||
-        record->part == survey->stamp ||
         blocks->views[i].survey == survey->stamp)
       continue;
     if (!explain_begin(oracle, LAW_UNOWNED))

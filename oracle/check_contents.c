@@ -131,17 +131,17 @@ judge_missing(struct oracle *oracle, uint32_t object, uint32_t node)
   return false;
 }
 
+/* A bound object is shown as one of another kind than before. */
 static bool
-judge_kind(struct oracle *oracle, uint32_t object, uint32_t node)
+judge_kind(struct oracle *oracle)
 {
-  uint8_t kind = oracle->survey.objects[object].kind;
-  uint8_t known = (uint8_t)shadow_kind(oracle->shadow, node);
-  if (node == SHADOW_ROOT || kind == known)
+  const struct survey *survey = &oracle->survey;
+  const struct odd_place *odd = &survey->oddities[ODDITY_KIND];
+  if (!(survey->odd >> ODDITY_KIND & 1) ||
+      !explain_begin(oracle, LAW_IDENTITY))
     return true;
-  if (!explain_begin(oracle, LAW_IDENTITY))
-    return true;
-  explain_surveyed(oracle, object);
-  explain_say(oracle, " was a %s before", explain_kind(known));
+  explain_surveyed(oracle, odd->object);
+  explain_say(oracle, " was a %s before", explain_kind((uint8_t)odd->a));
   explain_end(oracle);
   return false;
 }
@@ -150,8 +150,6 @@ static bool
 judge_object(struct oracle *oracle, uint32_t object, uint32_t node)
 {
   const struct survey *survey = &oracle->survey;
-  if (!judge_kind(oracle, object, node))
-    return false;
   if (survey->objects[object].sum == shadow_sum(oracle->shadow, node))
     return true;
   for (uint32_t at = survey->objects[object].first;
@@ -193,12 +191,11 @@ check_contents(struct oracle *oracle)
   const struct survey *survey = &oracle->survey;
   uint32_t reachable = shadow_reach(oracle->shadow);
   uint32_t met = 0;
-  if (!shadow_is_reachable(oracle->shadow, SHADOW_ROOT))
-    reachable += survey->has_root; /* it is not counted there */
+  if (!judge_kind(oracle))
+    return false;
   for (uint32_t i = 0; i < survey->object_count; i++) {
-    uint32_t node = bind_node(oracle, i);
-    if (node == BIND_NO_NODE ||
-        !(node == SHADOW_ROOT || shadow_is_reachable(oracle->shadow, node)))
+    uint32_t node = oracle_node(oracle, i);
+    if (node == BIND_NO_NODE || !shadow_is_reachable(oracle->shadow, node))
       continue;
     met += 1;
     if (!judge_object(oracle, i, node))

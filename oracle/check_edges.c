@@ -20,14 +20,18 @@
 
 #define COLOUR(colour) (1u << SUBJECT_##colour)
 
+enum { STRENGTHS = 4 }; /* a power of two that holds them all */
+_Static_assert((int)SUBJECT_EPHEMERON < (int)STRENGTHS,
+               "strengths are an index");
+
 /* What one pass carries along. */
 struct pass {
   struct oracle *oracle;
   const struct block_view *views;
   uint32_t stamp;
-  /* Colours that a strong reference out of the object at hand may not lead to;
-   * by strength, and nothing but STRONG forbids any. */
-  unsigned forbidden[SUBJECT_EPHEMERON + 1];
+  /* Shades that a reference out of the object at hand may not lead to, by
+   * strength; parts are never led to, colours matter to strong ones only. */
+  unsigned forbidden[STRENGTHS];
   bool from_black; /* a black parent while the invariant is kept was seen */
   bool to_object;  /* a reference was seen */
 };
@@ -37,7 +41,9 @@ struct pass {
 static bool
 is_part(const struct oracle *oracle, uint32_t block)
 {
-  return oracle->blocks.records[block].part == oracle->survey.stamp;
+  const struct block_view *view = &oracle->blocks.views[block];
+  return view->survey == oracle->survey.stamp &&
+         view->shade == BLOCK_SHADE_PART;
 }
 
 /* The target is no surveyed object. */
@@ -66,6 +72,7 @@ accuse_target(struct oracle *oracle, uint32_t object,
   return false;
 }
 
+/* The target has a shade that the reference may not lead to. */
 static bool
 accuse_colour(struct oracle *oracle, uint32_t object,
               const struct subject_edge *edge, bool is_key)
@@ -74,6 +81,8 @@ accuse_colour(struct oracle *oracle, uint32_t object,
   const struct survey_object *parent = &oracle->survey.objects[object];
   bool is_kept = oracle->survey.keeps && parent->colour == SUBJECT_BLACK;
   enum law law = is_kept ? LAW_BLACK_TO_WHITE : LAW_LIVE_TO_DEAD;
+  if (is_part(oracle, blocks_find(&oracle->blocks, target.bits)))
+    return accuse_target(oracle, object, edge, is_key);
   if (!explain_begin(oracle, law))
     return true;
   if (is_kept) {
@@ -151,7 +160,7 @@ pass_target(struct pass *pass, uint32_t object,
   pass->to_object = true;
   if (target->survey != pass->stamp)
     return accuse_target(pass->oracle, object, edge, is_key);
-  if (pass->forbidden[strength] >> target->shade & 1)
+  if (pass->forbidden[strength % STRENGTHS] >> target->shade & 1)
     return accuse_colour(pass->oracle, object, edge, is_key);
   return true;
 }
@@ -206,7 +215,7 @@ static void
 forbid(struct pass *pass, const struct survey_object *parent)
 {
   const struct survey *survey = &pass->oracle->survey;
-  unsigned forbidden = COLOUR(WHITE_OTHER);
+  unsigned forbidden = COLOUR(WHITE_OTHER) | 1u << BLOCK_SHADE_PART;
   if (survey->keeps && parent->colour == SUBJECT_BLACK) {
     forbidden |= COLOUR(WHITE_CURRENT);
     pass->from_black = true;
@@ -225,7 +234,7 @@ pass_all(struct pass *pass, bool contents)
       object->sum = 0;
       continue;
     }
-    uint32_t node = contents ? bind_node(oracle, i) : BIND_NO_NODE;
+    uint32_t node = contents ? oracle_node(oracle, i) : BIND_NO_NODE;
     forbid(pass, object);
     /* Two calls, so that each is compiled for what it has to do. */
     bool ok = node == BIND_NO_NODE
@@ -243,6 +252,8 @@ check_edges(struct oracle *oracle, bool contents)
   struct pass pass = {.oracle = oracle,
                       .views = oracle->blocks.views,
                       .stamp = oracle->survey.stamp};
+  for (unsigned i = 0; i < STRENGTHS; i++)
+    pass.forbidden[i] = 1u << BLOCK_SHADE_PART;
   if (!pass_all(&pass, contents))
     return false;
   if (pass.to_object) {

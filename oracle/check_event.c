@@ -14,7 +14,8 @@
  * Phases follow each other in the order of the cycle; the only short cut is
  * that of such a full collection, from marking to the sweep.
  *
- * While the subject opens or closes its colours and phases are its own.
+ * While the subject opens it may paint what it builds as it likes, but for the
+ * collector's steps; while it closes colours and phases are its own.
  */
 #include "oracle/check.h"
 
@@ -176,7 +177,7 @@ is_legal_change(const struct oracle *oracle, const struct subject_event *event)
   if (event->from == event->to)
     return true;
   if (oracle->phase == SUBJECT_PHASE_PAUSE && !oracle->step.depth)
-    return false;
+    return oracle->stage == ORACLE_OPENING;
   return changes[event->from][event->to] >> oracle->phase & 1 &&
          kind_allows(oracle, event);
 }
@@ -234,7 +235,7 @@ on_recoloured(struct oracle *oracle, const struct subject_event *event)
     oracle->stats.recoloured[event->from][event->to] += 1;
   if (block && event->to == SUBJECT_WHITE_CURRENT)
     oracle->blocks.records[block].whitened = oracle->survey.sweep;
-  if (oracle->stage != ORACLE_RUNNING ||
+  if (oracle->stage == ORACLE_CLOSING ||
       !oracle_applies(oracle, LAW_COLOUR_CHANGE))
     return;
   if (!is_legal_change(oracle, event)) {
@@ -257,7 +258,7 @@ static bool
 check_not_atomic(struct oracle *oracle, const char *what)
 {
   if (oracle->phase != SUBJECT_PHASE_ATOMIC ||
-      oracle->stage != ORACLE_RUNNING ||
+      oracle->stage == ORACLE_CLOSING ||
       !explain_begin(oracle, LAW_ATOMIC_INTERRUPTED))
     return true;
   explain_say(oracle, "%s inside the atomic phase", what);
@@ -288,11 +289,12 @@ on_birth(struct oracle *oracle, const struct subject_event *event)
 /* ---- phases and steps ------------------------------------------------ */
 
 /* A full collection that begins in mid-mark: by the operation, by a closer
- * that the operation runs, or because an allocation was refused. */
+ * that the operation runs, because an allocation was refused, or while the
+ * subject opens. */
 static bool
 may_collect(const struct oracle *oracle)
 {
-  return oracle->refused ||
+  return oracle->refused || oracle->stage == ORACLE_OPENING ||
          (oracle->in_operation &&
           (oracle->op.code == OP_COLLECT ||
            !(op_infos[oracle->op.code].flags & OP_STEERS)));
@@ -322,7 +324,7 @@ on_phase(struct oracle *oracle, const struct subject_event *event)
   }
   if (event->to == SUBJECT_PHASE_ATOMIC)
     oracle_applies(oracle, LAW_ATOMIC_INTERRUPTED);
-  if (oracle->stage != ORACLE_RUNNING ||
+  if (oracle->stage == ORACLE_CLOSING ||
       !oracle_applies(oracle, LAW_PHASE_CHANGE) || is_legal ||
       !explain_begin(oracle, LAW_PHASE_CHANGE))
     return;

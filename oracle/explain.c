@@ -450,7 +450,7 @@ static struct by_base *
 sort_objects(const struct survey *survey)
 {
   struct by_base *sorted =
-      malloc(((size_t)survey->object_count + 1) * sizeof *sorted);
+      oracle_allocate(NULL, (survey->object_count + 1) * sizeof *sorted);
   if (!sorted)
     return NULL;
   for (uint32_t i = 0; i < survey->object_count; i++)
@@ -599,10 +599,9 @@ explain_end(struct oracle *oracle)
   name_kinds(finding);
   if (survey->has_root && survey->object_count)
     sorted = sort_objects(survey);
-  for (uint32_t i = 0; i < finding->object_count; i++) {
-    if (sorted)
-      reach_all(survey, sorted); /* a path uses up the queue only */
+  if (sorted)
+    reach_all(survey, sorted);
+  for (uint32_t i = 0; i < finding->object_count; i++)
     detail_object(oracle, &finding->objects[i], sorted != NULL);
-  }
   free(sorted);
 }

@@ -19,6 +19,14 @@
 #include "oracle/explain.h"
 #include "oracle/state.h"
 
+static void *
+allocate_plainly(void *block, size_t size)
+{
+  return realloc(block, size);
+}
+
+void *(*oracle_allocate)(void *block, size_t size) = allocate_plainly;
+
 void *
 oracle_reserve(void *array, uint32_t *capacity, uint64_t count,
                size_t member_size)
@@ -30,7 +38,7 @@ oracle_reserve(void *array, uint32_t *capacity, uint64_t count,
     return NULL;
   if (wanted == *capacity)
     return array;
-  void *room = realloc(array, (size_t)wanted * member_size);
+  void *room = oracle_allocate(array, (size_t)wanted * member_size);
   if (room)
     *capacity = (uint32_t)wanted;
   return room;
@@ -41,9 +49,10 @@ oracle_reserve(void *array, uint32_t *capacity, uint64_t count,
 struct oracle *
 oracle_new(const struct oracle_config *config)
 {
-  struct oracle *oracle = calloc(1, sizeof *oracle);
+  struct oracle *oracle = oracle_allocate(NULL, sizeof *oracle);
   if (!oracle)
     return NULL;
+  memset(oracle, 0, sizeof *oracle);
   survey_visitor_init(&oracle->visitor);
   survey_clear(&oracle->survey);
   oracle->shadow = shadow_new();

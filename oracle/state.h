@@ -95,8 +95,25 @@ oracle_applies(struct oracle *oracle, enum law law)
   return oracle->able[law];
 }
 
-/* items rounded up in size: an array of at least count members, or NULL on no
- * memory, when the old one stays. *capacity is adapted. */
+/* The node of a surveyed object, or BIND_NO_NODE. */
+static inline uint32_t
+oracle_node(const struct oracle *oracle, uint32_t object)
+{
+  const struct survey *survey = &oracle->survey;
+  const struct block_view *view =
+      &oracle->blocks.views[survey->objects[object].block];
+  if (view->tag == SHADOW_NODE)
+    return view->bits;
+  if (survey->has_root && object == survey->root)
+    return SHADOW_ROOT;
+  return BIND_NO_NODE;
+}
+
+/* All memory of the oracle but the shadow's: realloc, size is not 0. A test may
+ * put its own function here that fails; nobody else writes it. */
+extern void *(*oracle_allocate)(void *block, size_t size);
+/* An array of at least count members, or NULL on no memory, when the old one
+ * stays. *capacity is adapted. */
 void *oracle_reserve(void *array, uint32_t *capacity, uint64_t count,
                      size_t member_size);
 

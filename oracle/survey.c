@@ -17,8 +17,8 @@ enum {
   OBJECTS_FIRST = 256,
   EDGES_FIRST = 1024,
   WORDS_FIRST = 64,
-  /* A walk asks a few times for each block at most (heap list, string table,
-   * grey list, stack, parts); one that asks more runs in a circle. */
+  /* For one object, and for the root with the string table, a subject asks a
+   * few times for each block at most; if it asks more it runs in a circle. */
   PATIENCE_PER_BLOCK = 64,
   PATIENCE_LEAST = 4096
 };
@@ -59,12 +59,13 @@ reserve_objects(struct survey *survey)
   if (!room)
     return false;
   survey->objects = room;
-  uint32_t *queue =
-      realloc(survey->queue, ((size_t)capacity + 2) * sizeof *queue);
+  uint32_t *queue = oracle_allocate(survey->queue,
+                                    ((size_t)capacity + 2) * sizeof *queue);
   if (!queue)
     return false;
   survey->queue = queue;
-  uint32_t *reached = realloc(survey->reached, capacity * sizeof *reached);
+  uint32_t *reached =
+      oracle_allocate(survey->reached, capacity * sizeof *reached);
   if (!reached)
     return false;
   survey->reached = reached;
@@ -92,9 +93,11 @@ reserve_words(struct survey *survey)
 {
   uint32_t old_capacity = survey->word_capacity;
   uint32_t capacity = old_capacity ? old_capacity * 2 : WORDS_FIRST;
-  struct survey_word *words = calloc(capacity, sizeof *words);
+  struct survey_word *words =
+      oracle_allocate(NULL, capacity * sizeof *words);
   if (!words)
     return false;
+  memset(words, 0, capacity * sizeof *words);
   for (uint32_t i = 0; i < old_capacity; i++) {
     const struct survey_word *word = &survey->words[i];
     uint32_t at = (uint32_t)word->hash & (capacity - 1);
@@ -261,14 +264,13 @@ claim_block(struct oracle *oracle, uint32_t object,
       place->base = shown->base;
     return 0;
   }
-  if (view->survey == survey->stamp || record->part == survey->stamp) {
+  if (view->survey == survey->stamp) {
     place = note(survey, ODDITY_TWICE, object);
     if (place) {
-      place->other =
-          view->survey == survey->stamp ? view->object : record->owner;
-      place->a = record->part == survey->stamp;
+      place->other = view->object;
+      place->a = !view->is_object;
     }
-    survey->patience = 0;
+    survey->gives_up = true;
     return 0;
   }
   if (record->size != shown->size) {
@@ -282,8 +284,14 @@ claim_block(struct oracle *oracle, uint32_t object,
   survey->bytes += record->size;
   view->survey = survey->stamp;
   view->object = object;
-  if (view->kind != shown->kind || !view->is_object)
+  if (view->kind != shown->kind || !view->is_object) {
+    if (view->tag == SHADOW_NODE) {
+      place = note(survey, ODDITY_KIND, object);
+      if (place)
+        place->a = view->kind;
+    }
     blocks_set_kind(&oracle->blocks, block, shown->kind);
+  }
   return block;
 }
 
@@ -310,6 +318,7 @@ visit_object(struct subject_visitor *visitor,
                                    .age = shown->age,
                                    .flags = shown->flags};
   survey->object_count = index + 1;
+  survey->patience = survey->patience_full;
   bool is_dead = shown->colour == SUBJECT_WHITE_OTHER &&
                  !(shown->flags & SUBJECT_OBJECT_FIXED);
   survey->mute = is_dead && shows_colours(oracle);
@@ -340,19 +349,23 @@ visit_edge(struct subject_visitor *visitor, const struct subject_edge *edge)
   struct oracle *oracle = oracle_of(visitor);
   struct survey *survey = &oracle->survey;
   uint32_t index = survey->edge_count;
-  if (survey->mute || !survey->object_count)
+  if (survey->mute)
     return;
-  PENUMBRA_ASSERT(edge->label < SUBJECT_LABEL_COUNT &&
-                  edge->key_strength <= SUBJECT_EPHEMERON &&
-                  edge->value_strength <= SUBJECT_EPHEMERON);
   if (index == survey->edge_capacity && !reserve_edges(survey)) {
     oracle->exhausted = true;
     return;
   }
-  survey->edges[index] = *edge;
+  /* By member: the subject has just written them so, and a wider load would
+   * have to wait for its stores. */
+  struct subject_edge *copy = &survey->edges[index];
+  copy->key.bits = edge->key.bits;
+  copy->key.tag = edge->key.tag;
+  copy->value.bits = edge->value.bits;
+  copy->value.tag = edge->value.tag;
+  copy->label = edge->label;
+  copy->key_strength = edge->key_strength;
+  copy->value_strength = edge->value_strength;
   survey->edge_count = index + 1;
-  if (edge->label == SUBJECT_LABEL_VALUE)
-    survey->objects[survey->object_count - 1].value = index + 1;
 }
 
 static void
@@ -361,25 +374,26 @@ visit_part(struct subject_visitor *visitor, uint64_t base, size_t size)
   struct oracle *oracle = oracle_of(visitor);
   struct survey *survey = &oracle->survey;
   uint32_t block = blocks_find(&oracle->blocks, base);
-  struct block *record = &oracle->blocks.records[block];
+  struct block_view *view = &oracle->blocks.views[block];
+  const struct block *record = &oracle->blocks.records[block];
   struct odd_place *place = NULL;
   if (!survey->object_count)
     return;
   uint32_t object = survey->object_count - 1;
   if (!block) {
     place = note(survey, ODDITY_PART_LOST, object);
-  } else if (record->part == survey->stamp ||
-             oracle->blocks.views[block].survey == survey->stamp) {
+  } else if (view->survey == survey->stamp) {
     place = note(survey, ODDITY_PART_TWICE, object);
     if (place)
-      place->other = record->part == survey->stamp
-                         ? record->owner
-                         : oracle->blocks.views[block].object;
+      place->other = view->object;
   } else {
     if (record->size != size)
       place = note(survey, ODDITY_PART_SIZE, object);
-    record->part = survey->stamp;
-    record->owner = object;
+    if (view->is_object)
+      blocks_set_part(&oracle->blocks, block);
+    view->survey = survey->stamp;
+    view->object = object;
+    view->shade = BLOCK_SHADE_PART;
     survey->block_count += 1;
     survey->bytes += record->size;
   }
@@ -411,7 +425,7 @@ visit_grey(struct subject_visitor *visitor, uint64_t base,
   struct survey_object *object = &survey->objects[index];
   if (object->grey) {
     note(survey, ODDITY_GREY_TWICE, index);
-    survey->patience = 0;
+    survey->gives_up = true;
   }
   if (object->colour != SUBJECT_GREY)
     note(survey, ODDITY_GREY_COLOUR, index);
@@ -438,7 +452,7 @@ visit_is_live(struct subject_visitor *visitor, uint64_t base)
 {
   struct oracle *oracle = oracle_of(visitor);
   struct survey *survey = &oracle->survey;
-  if (!survey->patience) {
+  if (!survey->patience || survey->gives_up) {
     /* Ends the walk. What made it endless has been noted, or is now; the
      * link that is called broken for it is not. */
     note(survey, ODDITY_ENDLESS, 0);
@@ -473,7 +487,7 @@ survey_take(struct oracle *oracle)
   survey->object_count = 0;
   survey->edge_count = 0;
   survey->keeps = false;
-  survey->mute = false;
+  survey->mute = true; /* until there is an object that has edges */
   survey->has_root = false;
   survey->block_count = 0;
   survey->bytes = 0;
@@ -482,8 +496,10 @@ survey_take(struct oracle *oracle)
   survey->odd = 0;
   survey->word_count = 0;
   survey->heap = (struct subject_heap){.phase = oracle->phase};
-  survey->patience = PATIENCE_LEAST + (uint64_t)PATIENCE_PER_BLOCK *
-                                          oracle->blocks.live_count;
+  survey->gives_up = false;
+  survey->patience_full = PATIENCE_LEAST + (uint64_t)PATIENCE_PER_BLOCK *
+                                               oracle->blocks.live_count;
+  survey->patience = survey->patience_full;
   oracle->subject->survey(oracle->instance, &oracle->visitor);
   if (oracle->exhausted)
     return false;
@@ -501,7 +517,7 @@ survey_find(const struct oracle *oracle, uint64_t base, uint32_t *ret_object)
 {
   const struct block_view *view =
       &oracle->blocks.views[blocks_find(&oracle->blocks, base)];
-  if (view->survey != oracle->survey.stamp)
+  if (view->survey != oracle->survey.stamp || !view->is_object)
     return false;
   *ret_object = view->object;
   return true;

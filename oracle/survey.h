@@ -28,7 +28,6 @@ struct survey_object {
   uint32_t block;  /* its record; 0: the root, or an object of no block */
   uint32_t number; /* of the block; kept here since records are reused */
   uint32_t first;  /* its first edge */
-  uint32_t value;  /* upvalue object: its VALUE edge + 1; 0: it shows none */
   uint8_t kind, colour, list, age;
   uint8_t flags; /* enum subject_object_flag */
   uint8_t grey;  /* enum subject_grey: the first list it was found in */
@@ -40,6 +39,7 @@ enum oddity {
   ODDITY_NO_BLOCK,    /* object: its base is no live block */
   ODDITY_SIZE,        /* object: claims size a, has b */
   ODDITY_TWICE,       /* object: shown before as object other */
+  ODDITY_KIND,        /* object: was of another kind, a */
   ODDITY_PART_LOST,   /* object: part base, claims a, is no live block */
   ODDITY_PART_SIZE,   /* object: part base, claims a, has b */
   ODDITY_PART_TWICE,  /* object: part base, is object other's (or part of it)
@@ -94,7 +94,9 @@ struct survey {
   uint64_t bytes;       /* ... and their bytes */
   uint32_t strings;     /* short strings judged for interning */
   uint32_t greys;       /* memberships of grey lists judged */
-  uint64_t patience;    /* links that the subject may still ask for */
+  uint64_t patience; /* links that may be asked for before the next object */
+  uint64_t patience_full;
+  bool gives_up; /* a circle was found: every walk is to end */
 
   uint32_t odd; /* bit (1 << enum oddity) */
   struct odd_place oddities[ODDITY_COUNT];

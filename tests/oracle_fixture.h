@@ -51,7 +51,8 @@ static struct drawing {
   struct subject_heap heap;
   const char *broken; /* a link of this name leads to broken_target */
   uint64_t broken_target;
-  bool circle; /* the heap list runs in a circle */
+  bool circle;  /* the heap list runs in a circle */
+  bool endless; /* a list runs in a circle of which nothing is shown */
 } page;
 
 static struct oracle *oracle;
@@ -85,6 +86,8 @@ fake_survey(struct subject_instance *instance,
     show(visitor, &page.drawn[i]);
   while (page.circle && visitor->is_live(visitor, page.drawn[1].object.base))
     show(visitor, &page.drawn[1]);
+  while (page.endless && visitor->is_live(visitor, page.drawn[1].object.base))
+    continue;
   for (unsigned i = 0; i < page.grey_count; i++)
     visitor->grey(visitor, page.greys[i], SUBJECT_GREY_NOW);
   if (page.broken && !visitor->is_live(visitor, page.broken_target))

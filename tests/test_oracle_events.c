@@ -140,6 +140,32 @@ test_oracle_finds_that_whites_were_not_flipped(void **state)
   expect_text("since the flip");
 }
 
+/* While it opens, a subject may paint what it fixes; its steps are judged. */
+static void
+test_oracle_judges_the_steps_of_opening(void **state)
+{
+  (void)state;
+  oracle_begin(oracle, &subject, false);
+  expect_change(registry, SUBJECT_WHITE_CURRENT, SUBJECT_GREY, true);
+  tell_phase(SUBJECT_PHASE_PAUSE, SUBJECT_PHASE_PROPAGATE);
+  step(SUBJECT_EVENT_STEP_BEGIN);
+  expect_change(registry, SUBJECT_BLACK, SUBJECT_WHITE_OTHER, false);
+}
+
+/* While it closes, everything may be freed, whatever its colour. */
+static void
+test_oracle_leaves_closing_to_the_subject(void **state)
+{
+  struct drawn *table = make_table();
+  (void)state;
+  expect_clean();
+  oracle_close_begin(oracle);
+  expect_change(table, SUBJECT_WHITE_CURRENT, SUBJECT_WHITE_OTHER, true);
+  tell_phase(SUBJECT_PHASE_PAUSE, SUBJECT_PHASE_SWEEP_END);
+  release(table->object.base, table->object.size);
+  assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
+}
+
 /* ---- phases and steps ------------------------------------------------ */
 
 static void
@@ -390,6 +416,16 @@ test_oracle_ends_a_list_that_runs_in_a_circle(void **state)
   expect_text("twice");
 }
 
+/* The string table is walked without anything being shown. */
+static void
+test_oracle_ends_a_walk_that_shows_nothing(void **state)
+{
+  (void)state;
+  page.endless = true;
+  expect(LAW_DANGLING_LIST);
+  expect_text("does not end");
+}
+
 static void
 test_oracle_finds_an_object_in_no_list(void **state)
 {
@@ -530,6 +566,8 @@ main(void)
       T(finds_a_living_object_made_dead),
       T(finds_marking_in_the_pause),
       T(finds_that_whites_were_not_flipped),
+      T(judges_the_steps_of_opening),
+      T(leaves_closing_to_the_subject),
       T(allows_a_cycle),
       T(finds_a_phase_left_out),
       T(finds_a_phase_that_no_event_told),
@@ -550,6 +588,7 @@ main(void)
       T(finds_an_object_of_wrong_size),
       T(finds_an_object_that_was_freed),
       T(ends_a_list_that_runs_in_a_circle),
+      T(ends_a_walk_that_shows_nothing),
       T(finds_an_object_in_no_list),
       T(lets_parts_move_and_addresses_be_reused),
       T(finds_a_leak_at_close),
