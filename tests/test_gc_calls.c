@@ -105,6 +105,30 @@ test_gc_calls_frames_hold_function_varargs_and_slots(void **state)
   close_heap(heap, &host);
 }
 
+/* More results than the frame below had room for. */
+static void
+test_gc_calls_leaving_brings_many_results(void **state)
+{
+  enum { COUNT = 300 };
+  struct host host;
+  struct gc_heap *heap = open_heap(&host);
+  struct gc_thread *thread = gc_main_thread(heap);
+
+  (void)state;
+  enter(thread, 0, 0);
+  assert_int_equal(gc_reserve(thread, COUNT), GC_OK);
+  push_integers(thread, 1, COUNT);
+  gc_leave(thread, COUNT);
+  gc_collect(heap);
+  assert_int_equal(gc_top(thread), COUNT);
+  for (int i = 1; i <= COUNT; i++) {
+    assert_int_equal(gc_to_integer(thread, i), i);
+  }
+  assert_int_equal(gc_reserve(thread, 1), GC_OK);
+  gc_push_nil(thread);
+  close_heap(heap, &host);
+}
+
 /* Arguments beyond the slots are dropped; nothing stale shows up. */
 static void
 test_gc_calls_new_slots_are_nil(void **state)
@@ -880,6 +904,7 @@ main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_gc_calls_frames_hold_function_varargs_and_slots),
+    cmocka_unit_test(test_gc_calls_leaving_brings_many_results),
     cmocka_unit_test(test_gc_calls_new_slots_are_nil),
     cmocka_unit_test(test_gc_calls_tail_calls_replace_the_frame),
     cmocka_unit_test(test_gc_calls_leaving_closes_upvalues_of_the_frame),

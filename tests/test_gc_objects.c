@@ -829,6 +829,67 @@ test_gc_objects_userdata_keep_payload_and_user_values(void **state)
   close_heap(heap, &host);
 }
 
+/* ---- reading --------------------------------------------------------- */
+
+static void
+test_gc_objects_values_read_as_what_they_are(void **state)
+{
+  static const enum gc_type types[] = {
+    GC_TYPE_NIL,      GC_TYPE_BOOLEAN, GC_TYPE_INTEGER,  GC_TYPE_FLOAT,
+    GC_TYPE_POINTER,  GC_TYPE_NATIVE,  GC_TYPE_STRING,   GC_TYPE_STRING,
+    GC_TYPE_FUNCTION, GC_TYPE_TABLE,   GC_TYPE_FUNCTION, GC_TYPE_USERDATA,
+    GC_TYPE_THREAD,
+  };
+  enum { COUNT = sizeof(types) / sizeof(types[0]) };
+  struct host host;
+  struct gc_heap *heap = open_heap(&host);
+  struct gc_thread *thread = gc_main_thread(heap);
+
+  (void)state;
+  gc_push_nil(thread);
+  gc_push_boolean(thread, false);
+  gc_push_integer(thread, INT64_MIN);
+  gc_push_float(thread, 0.25);
+  gc_push_pointer(thread, &host);
+  gc_push_native(thread, native_one);
+  push_string(thread, "short");
+  push_string(thread, LONG_TEXT);
+  assert_int_equal(gc_new_native_closure(thread, native_one, 0), GC_OK);
+  new_table(thread);
+  assert_int_equal(gc_new_prototype(thread, 0), GC_OK);
+  assert_int_equal(gc_new_userdata(thread, 1, 0), GC_OK);
+  gc_push_thread(thread);
+  for (int i = 0; i < COUNT; i++) {
+    assert_int_equal(gc_type_of(thread, i + 1), types[i]);
+    assert_int_equal(gc_type_of(thread, i - COUNT), types[i]);
+    assert_int_equal(gc_to_boolean(thread, i + 1), i >= 2);
+    for (int k = 0; k < COUNT; k++) {
+      assert_int_equal(gc_raw_equal(thread, i + 1, k + 1), i == k);
+    }
+  }
+  assert_true(gc_to_integer(thread, 3) == INT64_MIN);
+  assert_true(gc_to_float(thread, 4) == 0.25);
+  assert_ptr_equal(gc_to_pointer(thread, 5), &host);
+  assert_true(gc_to_native(thread, 6) == native_one);
+  assert_null(gc_to_object(thread, 6));
+  assert_ptr_equal(gc_to_object(thread, 10), object_at(thread, 10));
+  assert_ptr_equal(gc_to_thread(thread, COUNT), thread);
+  assert_int_equal(gc_type_of(thread, GC_INDEX_REGISTRY), GC_TYPE_TABLE);
+  gc_raw_geti(thread, GC_INDEX_REGISTRY, GC_REGISTRY_MAIN);
+  assert_ptr_equal(gc_to_thread(thread, -1), thread);
+  gc_raw_geti(thread, GC_INDEX_REGISTRY, GC_REGISTRY_GLOBALS);
+  assert_int_equal(gc_type_of(thread, -1), GC_TYPE_TABLE);
+  gc_set_top(thread, COUNT);
+  for (int i = 9; i <= 11; i += 2) {
+    new_table(thread);
+    gc_set_basic_metatable(thread, GC_BASIC_FUNCTION);
+    gc_push_metatable(thread, i);
+    assert_int_equal(gc_type_of(thread, -1), GC_TYPE_TABLE);
+    gc_pop(thread, 1);
+  }
+  close_heap(heap, &host);
+}
+
 int
 main(void)
 {
@@ -851,6 +912,7 @@ main(void)
     cmocka_unit_test(test_gc_objects_chains_end_at_what_has_no_fields),
     cmocka_unit_test(test_gc_objects_metatables_by_type),
     cmocka_unit_test(test_gc_objects_userdata_keep_payload_and_user_values),
+    cmocka_unit_test(test_gc_objects_values_read_as_what_they_are),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
