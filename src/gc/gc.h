@@ -96,6 +96,12 @@ struct gc_thread *gc_main_thread(struct gc_heap *heap);
 struct gc_thread *gc_running_thread(struct gc_heap *heap);
 struct gc_heap *gc_heap_of(struct gc_thread *thread);
 
+/* What is told when one of the collector's own assertions fails: "FILE:LINE:
+ * condition", borrowed until it returns. It may leave by longjmp; the heap is
+ * then good for nothing. One for the process; NULL for none. */
+typedef void (*gc_assertion_handler)(void *user, const char *text);
+void gc_set_assertion_handler(gc_assertion_handler call, void *user);
+
 /* ---- stack ----------------------------------------------------------- */
 
 int gc_top(const struct gc_thread *thread);

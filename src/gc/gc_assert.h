@@ -7,13 +7,12 @@
 #ifndef PENUMBRA_GC_GC_ASSERT_H
 #define PENUMBRA_GC_GC_ASSERT_H
 
-#include <stdio.h>
-#include <stdlib.h>
+/* Tells the handler of gc_set_assertion_handler(), then aborts. */
+_Noreturn void gc_assertion_failed(const char *file, int line,
+                                   const char *condition);
 
-#define GC_ASSERT(condition)                                           \
-  ((condition) ? (void)0                                               \
-               : (fprintf(stderr, "gc: %s:%d: assertion failed: %s\n", \
-                          __FILE__, __LINE__, #condition),             \
-                  abort()))
+#define GC_ASSERT(condition)       \
+  ((condition) ? (void)0           \
+               : gc_assertion_failed(__FILE__, __LINE__, #condition))
 
 #endif

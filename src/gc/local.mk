@@ -9,6 +9,7 @@ noinst_LIBRARIES += %D%/libpenumbra_gc.a
 	%D%/api_stack.c \
 	%D%/api_table.c \
 	%D%/api_thread.c \
+	%D%/assert.c \
 	%D%/barrier.c \
 	%D%/cycle.c \
 	%D%/dialect.c \

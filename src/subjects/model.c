@@ -135,6 +135,14 @@ pass_on(struct gc_listener *listener, const struct gc_event *event)
   model->env.sink->event(model->env.sink, &told);
 }
 
+static void
+tell_assertion(void *user, const char *text)
+{
+  struct subject_instance *model = user;
+  struct subject_event told = {.type = SUBJECT_EVENT_ASSERTION, .text = text};
+  model->env.sink->event(model->env.sink, &told);
+}
+
 /* ---- open and close -------------------------------------------------- */
 
 /* Prototypes for closures that capture 0 to 3 registers. */
@@ -168,6 +176,7 @@ model_close(struct subject_instance *model)
   struct subject_env env = model->env;
   if (model->heap)
     gc_close(model->heap);
+  gc_set_assertion_handler(NULL, NULL);
   env.allocate(env.allocator, model, sizeof *model, 0);
 }
 
@@ -184,6 +193,7 @@ model_open(const struct subject_env *env)
                              .listener = &model->listener,
                              .dialect = "lua54",
                              .fault = env->fault};
+  gc_set_assertion_handler(tell_assertion, model);
   model->heap = gc_open(&config);
   if (!model->heap || !set_up(model->heap)) {
     model_close(model);

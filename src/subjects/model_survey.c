@@ -492,6 +492,15 @@ survey_list(struct survey *s, struct gc_object *const *head,
 }
 
 static void
+survey_open_threads(const struct survey *s)
+{
+  for (const struct gc_thread *thread = s->heap->open_threads; thread;
+       thread = thread->open_next)
+    if (!may_follow(s, thread, "threads with open upvalues"))
+      return;
+}
+
+static void
 survey_root(struct survey *s, const struct subject_instance *model)
 {
   const struct gc_heap *heap = s->heap;
@@ -502,6 +511,7 @@ survey_root(struct survey *s, const struct subject_instance *model)
   part(s, model, sizeof *model);
   part(s, heap, sizeof *heap);
   survey_string_table(s);
+  survey_open_threads(s);
   edge(s, SUBJECT_LABEL_REGISTRY, (struct subject_value){0, SUBJECT_NIL},
        value_of(&heap->registry));
   plain_edge(s, SUBJECT_LABEL_MAIN, heap->main);
