@@ -193,6 +193,16 @@ test_shadow_tables_forget_what_is_deleted(void **state)
   refuse(shadow, "delete r0 r1");
 }
 
+/* The first register has no part in it. */
+static void
+test_shadow_tables_delete_by_the_second_register(void **state)
+{
+  struct shadow *shadow = *state;
+
+  run(shadow, "newtable r1 0 0; int r2 1; set r1 r2 r2; delete r1 r2");
+  assert_false(has_integer(shadow, node_in(shadow, 1), 1));
+}
+
 /* A key is an edge as good as a value. */
 static void
 test_shadow_tables_keep_their_keys(void **state)
@@ -616,7 +626,9 @@ test_shadow_references_are_fresh_integers(void **state)
                    SHADOW_ILLEGAL);
   assert_int_equal(answered(shadow, "ref r2 r0", integer_value(3), nil),
                    SHADOW_OK);
-  run(shadow, "nil r0; unref r2; getref r3 r1; nil r3");
+  run(shadow, "nil r0; unref r2; getref r3 r1");
+  assert_int_equal(node_in(shadow, 3), id);
+  run(shadow, "nil r3");
   refuse(shadow, "unref r2; getref r3 r2");
   run(shadow, "int r4 1; float r5 3600");
   refuse(shadow, "getref r3 r4; getref r3 r5");
@@ -714,6 +726,71 @@ test_shadow_status_is_judged(void **state)
   assert_int_equal(digest_shadow(shadow), digest);
 }
 
+/* Labels with a place 0 of its kind, and no others. */
+static void
+expect_labels(const struct shadow *shadow, uint32_t id, uint32_t labels)
+{
+  struct shadow_value ignored;
+
+  for (uint8_t label = 0; label < SUBJECT_LABEL_COUNT; label++)
+    assert_int_equal(
+        shadow_lookup(shadow, id, label, integer_value(0), &ignored),
+        labels >> label & 1);
+}
+
+#define LABEL(name) (1u << SUBJECT_LABEL_##name)
+
+static void
+test_shadow_lookup_knows_the_labels_of_a_kind(void **state)
+{
+  struct shadow *shadow = *state;
+
+  run(shadow, "newtable r0 0 0; seti r0 0 r0; newud r1 0 1; "
+              "cclosure r2 r0 1; closure r3 r0 1; conew r4 r3; conew r5 r3; "
+              "cfunc r6 0; setevent r0 __close r6; setmeta r0 r0; "
+              "setglobal 0 r5; resume r5 r0 1; tbc r0; move r1 r0; yield r0 0");
+  expect_labels(shadow, SHADOW_ROOT,
+                LABEL(REGISTRY) | LABEL(GLOBALS) | LABEL(MAIN) |
+                    LABEL(CURRENT) | LABEL(BASICMETA));
+  expect_labels(shadow, node_in(shadow, 0), LABEL(ENTRY) | LABEL(METATABLE));
+  expect_labels(shadow, node_in(shadow, 1),
+                LABEL(USERVALUE) | LABEL(METATABLE));
+  expect_labels(shadow, node_in(shadow, 2), LABEL(UPVALUE));
+  expect_labels(shadow, node_in(shadow, 3), LABEL(UPVALUE));
+  expect_labels(shadow, node_in(shadow, 4), LABEL(START) | LABEL(RESUMED));
+  expect_labels(shadow, node_in(shadow, 5),
+                LABEL(START) | LABEL(RESUMED) | LABEL(FUNCTION) |
+                    LABEL(REGISTER) | LABEL(TBC));
+}
+
+/* Also where the last operation left the marks to be made anew. */
+static void
+test_shadow_clear_forgets_all(void **state)
+{
+  struct shadow *shadow = *state;
+  struct shadow *fresh = shadow_new();
+  char message[SHADOW_MESSAGE_MAX];
+  uint32_t first;
+
+  assert_non_null(fresh);
+  run(shadow, "newtable r0 0 0; nil r0; newtable r1 0 0");
+  assert_int_equal(
+      shadow_apply(shadow, parse_op("nil r1"), SUBJECT_DONE, NULL, message),
+      SHADOW_OK);
+  shadow_clear(shadow, false);
+  assert_int_equal(shadow_births(shadow, &first), 0);
+  assert_int_equal(first, SHADOW_FIRST);
+  for (uint32_t id = 0; id < SHADOW_FIRST; id++) {
+    assert_true(shadow_is_reachable(shadow, id));
+    assert_true(shadow_was_reachable(shadow, id));
+  }
+  assert_int_equal(digest_shadow(shadow), digest_shadow(fresh));
+  run(shadow, "newtable r0 0 0");
+  shadow_clear(shadow, false);
+  assert_int_equal(shadow_births(shadow, &first), 0);
+  shadow_free(fresh);
+}
+
 /* ---- words ----------------------------------------------------------- */
 
 static void
@@ -798,6 +875,7 @@ main(void)
       TEST(tables_take_integral_floats_as_integers),
       TEST(tables_skip_what_is_ill_typed),
       TEST(tables_forget_what_is_deleted),
+      TEST(tables_delete_by_the_second_register),
       TEST(tables_keep_their_keys),
       TEST(tables_grow_and_shrink),
       TEST(len_takes_any_border),
@@ -823,6 +901,8 @@ main(void)
       TEST(nodes_have_a_limit),
       TEST(collector_operations_change_nothing),
       TEST(status_is_judged),
+      TEST(lookup_knows_the_labels_of_a_kind),
+      TEST(clear_forgets_all),
       TEST(paths_lead_to_nodes),
       TEST(paths_name_frames),
       TEST(words_are_cut_short),

@@ -352,6 +352,82 @@ test_shadow_out_of_memory_changes_nothing(void **state)
   assert_true(failed > 1000);
 }
 
+/* So many names that the index of strings must grow, and cannot at first. */
+static void
+test_shadow_strings_grow_or_change_nothing(void **state)
+{
+  struct scarcity scarcity = {.left = SIZE_MAX};
+  struct shadow *shadow = shadow_new_in(allocate_scarcely, &scarcity);
+  size_t failed = 0;
+
+  (void)state;
+  assert_non_null(shadow);
+  for (int n = 0; n < SHADOW_OPERAND_NAME; n++) {
+    struct op op = {.code = OP_STR, .b = n};
+    uint32_t count = shadow->string_count;
+
+    shadow_memory_exhaust(&shadow->memory);
+    failed += apply_scarcely(shadow, &scarcity, op, NULL);
+    assert_int_equal(shadow->string_count, count + 1);
+  }
+  assert_true(failed >= SHADOW_OPERAND_NAME + 3);
+  shadow_free(shadow);
+  assert_int_equal(scarcity.held, 0);
+}
+
+static struct shadow_value
+float_value(double number)
+{
+  struct shadow_value value = {0, SUBJECT_FLOAT};
+
+  memcpy(&value.bits, &number, sizeof number);
+  return value;
+}
+
+/* No operation makes the numbers at the ends, but an answer might. */
+static void
+test_shadow_keys_are_integers_where_they_can_be(void **state)
+{
+  const double end = 9223372036854775808.0;
+  struct shadow_value half = float_value(0.5), above = float_value(end);
+  struct shadow_value below = float_value(-2 * end);
+
+  (void)state;
+  assert_true(same_value(shadow_key(float_value(-0.0)), integer_value(0)));
+  assert_true(same_value(shadow_key(float_value(-3)), integer_value(-3)));
+  assert_true(
+      same_value(shadow_key(float_value(-end)), integer_value(INT64_MIN)));
+  assert_true(same_value(shadow_key(half), half));
+  assert_true(same_value(shadow_key(above), above));
+  assert_true(same_value(shadow_key(below), below));
+  assert_true(shadow_is_key(half));
+  assert_false(shadow_is_key(float_value((end - end) / (end - end))));
+  assert_false(shadow_is_key(nil_value()));
+}
+
+/* What was given back is taken again. */
+static void
+test_shadow_blocks_are_used_again(void **state)
+{
+  struct scarcity scarcity = {.left = SIZE_MAX};
+  struct shadow *shadow = shadow_new_in(allocate_scarcely, &scarcity);
+  const struct op ops[] = {parse_op("callv r0 r0 960"),
+                           parse_op("return r0 0")};
+  size_t asked = 0;
+
+  (void)state;
+  assert_non_null(shadow);
+  run(shadow, "cfunc r0 0");
+  for (int i = 0; i < 200; i++) {
+    if (i == 2)
+      asked = scarcity.asked;
+    assert_int_equal(shadow_apply(shadow, ops[i % 2], SUBJECT_DONE, NULL, NULL),
+                     SHADOW_OK);
+  }
+  assert_int_equal(scarcity.asked, asked);
+  shadow_free(shadow);
+}
+
 /* A stream like one that was seen before asks for no memory. */
 static void
 test_shadow_steady_state_allocates_nothing(void **state)
@@ -408,6 +484,9 @@ main(void)
       cmocka_unit_test(test_shadow_streams_repeat),
       cmocka_unit_test(test_shadow_new_fails_cleanly),
       cmocka_unit_test(test_shadow_out_of_memory_changes_nothing),
+      cmocka_unit_test(test_shadow_strings_grow_or_change_nothing),
+      cmocka_unit_test(test_shadow_keys_are_integers_where_they_can_be),
+      cmocka_unit_test(test_shadow_blocks_are_used_again),
       cmocka_unit_test(test_shadow_steady_state_allocates_nothing),
       cmocka_unit_test(test_shadow_clear_gives_back_what_was_large),
   };
