@@ -30,7 +30,8 @@
 enum {
   DENSE_OBJECTS_MAX = 500000,
   STEPS_SLACK = 1000,   /* micro-steps that a cycle may take beside ... */
-  STEPS_PER_BLOCK = 16, /* ... so many for each live block */
+  STEPS_PER_BLOCK = 16, /* ... so many for each block, live or made by the
+                         * operation */
   ALLOCATIONS_MAX = 1 << 24 /* of one operation */
 };
 
@@ -117,7 +118,8 @@ check_at_step(struct lab *lab, enum oracle_when when)
 static uint64_t
 steps_max(const struct lab *lab)
 {
-  return STEPS_SLACK + STEPS_PER_BLOCK * arena_live_blocks(lab->arena);
+  return STEPS_SLACK + STEPS_PER_BLOCK * (arena_live_blocks(lab->arena) +
+                                          lab->allocations_in_operation);
 }
 
 /* ---- events ---------------------------------------------------------- */
