@@ -345,6 +345,8 @@ $maybe_string,\"signature\":$maybe_string\}"
   one_error 'empty: Is a directory'
   run -2 --separate-stderr "$penumbra" run ''
   one_error 'No such file'
+  run -2 --separate-stderr "$penumbra" run $'a\nb\033[1mc'
+  one_error 'a.x0ab.x1b.1mc: No such file'
 }
 
 @test "bad input: an unknown word, a wrong operand, a huge line" {
@@ -399,7 +401,7 @@ $maybe_string,\"signature\":$maybe_string\}"
   [[ $output == *"    0  newtable r0 0 0"*"table #"*"born white"* ]]
   [[ $output == *"phase pause to propagate"*"micro-step "* ]]
   [[ $output == *"5  setup"*"skipped"* ]]
-  [[ ${lines[-1]} == "clean: no law was broken" ]]
+  [[ $output == *"  close the state"*" dies "*"clean: no law was broken" ]]
   none grep -q $'\033' <<<"$output"
 }
 
@@ -519,6 +521,20 @@ $maybe_string,\"signature\":$maybe_string\}"
   for child in $children; do
     [ ! -e "/proc/$child" ] || grep -q '^State:.Z' "/proc/$child/status"
   done
+}
+
+@test "fuzz: a process that is killed makes the session unchecked" {
+  "$penumbra" fuzz --artefacts found 300 >out 2>err &
+  started=$!
+  sleep 3
+  children=$(cat "/proc/$started/task/$started/children") || skip "no /proc"
+  kill -9 $children
+  status=0
+  wait "$started" || status=$?
+  started=
+  [ "$status" -eq 3 ]
+  grep -q "^penumbra: a fuzzer ended with signal 9" err
+  grep -q "checked steps" out
 }
 
 @test "fuzz: an artefact folder that cannot be written to, 3" {

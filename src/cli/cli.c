@@ -9,14 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/report.h"
+
 /* ---- errors ---------------------------------------------------------- */
 
+/* One line, whatever the names in it are. */
 static void
 error_print(const char *format, va_list arguments)
 {
+  char *text;
+
+  if (vasprintf(&text, format, arguments) < 0)
+    text = NULL;
   fputs("penumbra: ", stderr);
-  vfprintf(stderr, format, arguments);
+  report_name(stderr, text ? text : "no memory for an error");
   fputc('\n', stderr);
+  free(text);
 }
 
 void

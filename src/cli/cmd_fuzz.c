@@ -136,8 +136,9 @@ static volatile sig_atomic_t interruptions;
 static void
 interrupted(int number)
 {
-  (void)number;
   interruptions++;
+  if (interruptions > 2)
+    signal(number, SIG_DFL); /* who insists is obeyed */
 }
 
 static void
@@ -488,18 +489,35 @@ replay(struct session *session, const uint8_t *bytes, size_t size)
   return is_broken;
 }
 
+/* The last of our own lines in a worker's log. */
+static void
+quote_log(const char *path)
+{
+  FILE *log = fopen(path, "re");
+  char line[512], last[512] = "";
+
+  while (log && fgets(line, sizeof line, log))
+    if (strncmp(line, "penumbra: ", strlen("penumbra: ")) == 0)
+      strcpy(last, line);
+  if (log)
+    fclose(log);
+  if (last[0])
+    cli_error("it said: %.*s", (int)strcspn(last, "\n"), last);
+}
+
 /* A worker that ended by itself, but not by what the replay can see. */
 static void
 tell_failure(struct session *session, const struct fuzzer_worker *worker,
              const uint8_t *bytes, size_t size)
 {
-  char *path = bytes ? keep(session, "unconfirmed", bytes, size) : NULL;
+  char *path = size ? keep(session, "unconfirmed", bytes, size) : NULL;
   int status = worker->status;
 
   cli_error("a fuzzer ended with %s %d; its own words are in %s",
             WIFSIGNALED(status) ? "signal" : "exit status",
             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
             worker->log);
+  quote_log(worker->log);
   if (path)
     cli_error("its last input breaks no law when it is run again; it is kept "
               "as %s",

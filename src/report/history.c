@@ -6,6 +6,7 @@
  */
 #include "report/report.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* A move between grey lists goes with each change of colour: it is told only
@@ -89,34 +90,85 @@ concerns(const struct report_historian *historian,
          is_wanted(history, oracle_number(oracle, event->base));
 }
 
+/* Where the birth of an object is told; that of its block is replaced. NULL if
+ * there is no more room. */
 static struct report_history_line *
-line_next(struct report_historian *historian,
-          const struct subject_event *event)
+birth_line(struct report_history *history, uint32_t number)
+{
+  for (uint32_t i = 0; i < history->birth_count; i++)
+    if (history->birth_numbers[i] == number)
+      return &history->births[i];
+  if (history->birth_count == ORACLE_OBJECTS_MAX)
+    return NULL;
+  history->birth_numbers[history->birth_count] = number;
+  return &history->births[history->birth_count++];
+}
+
+static void
+line_fill(const struct report_historian *historian,
+          struct report_history_line *line, const char *text)
+{
+  line->op_index = historian->op_index;
+  line->micro_step = historian->micro_step;
+  snprintf(line->text, sizeof line->text, "%s", text);
+}
+
+/* The oracle numbers a block after we have heard of it, so it is looked for
+ * when the next event comes. */
+static void
+note_block(struct report_historian *historian)
+{
+  struct report_history_line *line;
+  char text[REPORT_EVENT_MAX];
+  uint32_t number;
+
+  if (historian->allocated == 0)
+    return;
+  number = oracle_number(lab_oracle(historian->lab), historian->allocated);
+  historian->allocated = 0;
+  if (!is_wanted(historian->history, number))
+    return;
+  line = birth_line(historian->history, number);
+  snprintf(text, sizeof text, "block #%" PRIu32 " of %" PRIu64
+           " bytes allocated", number, historian->allocated_size);
+  if (line)
+    line_fill(historian, line, text);
+}
+
+static void
+note_event(struct report_historian *historian,
+           const struct subject_event *event)
 {
   struct report_history *history = historian->history;
+  struct report_history_line *line = NULL;
+  char text[REPORT_EVENT_MAX];
 
-  if (event->type == SUBJECT_EVENT_BIRTH && history->number_count > 0 &&
-      history->birth_count < ORACLE_OBJECTS_MAX)
-    return &history->births[history->birth_count++];
-  return &history->events[history->event_count++ % REPORT_HISTORY_MAX];
+  if (!report_event_print(lab_oracle(historian->lab), event, text))
+    return;
+  if (event->type == SUBJECT_EVENT_BIRTH && history->number_count > 0)
+    line = birth_line(history, oracle_number(lab_oracle(historian->lab),
+                                             event->base));
+  if (!line)
+    line = &history->events[history->event_count++ % REPORT_HISTORY_MAX];
+  line_fill(historian, line, text);
 }
 
 static void
 watch_event(struct lab_observer *observer, const struct subject_event *event)
 {
   struct report_historian *historian = (struct report_historian *)observer;
-  struct report_history_line *line;
-  char text[REPORT_EVENT_MAX];
 
+  note_block(historian);
+  if (historian->op_index != REPORT_OPENING && !historian->is_inside)
+    historian->op_index = REPORT_CLOSING; /* the lab does not tell */
   if (event->type == SUBJECT_EVENT_STEP_END)
     historian->micro_step++;
-  if (!concerns(historian, event) ||
-      !report_event_print(lab_oracle(historian->lab), event, text))
-    return;
-  line = line_next(historian, event);
-  line->op_index = historian->op_index;
-  line->micro_step = historian->micro_step;
-  memcpy(line->text, text, sizeof text);
+  if (event->type == SUBJECT_EVENT_ALLOCATED) {
+    historian->allocated = event->base;
+    historian->allocated_size = event->size;
+  }
+  if (concerns(historian, event))
+    note_event(historian, event);
 }
 
 static void
@@ -125,9 +177,21 @@ watch_operation(struct lab_observer *observer, size_t index, struct op op,
 {
   struct report_historian *historian = (struct report_historian *)observer;
 
-  (void)op;
-  (void)skipped;
+  note_block(historian);
   historian->op_index = index;
+  historian->is_inside = !skipped && op.code != OP_CLOSE;
+}
+
+static void
+watch_operation_end(struct lab_observer *observer, size_t index, struct op op,
+                    enum subject_status status)
+{
+  struct report_historian *historian = (struct report_historian *)observer;
+
+  (void)index;
+  (void)op;
+  (void)status;
+  historian->is_inside = false;
 }
 
 void
@@ -135,7 +199,7 @@ report_historian_init(struct report_historian *historian,
                       struct report_history *history, const struct lab *lab)
 {
   *historian = (struct report_historian){
-    .observer = {.operation = watch_operation, .event = watch_event},
+    .observer = {watch_operation, watch_event, watch_operation_end},
     .history = history,
     .lab = lab,
     .op_index = REPORT_OPENING,

@@ -44,10 +44,12 @@ const char *report_message(const struct report_verdict *verdict);
 /* ---- the history of a finding ---------------------------------------- */
 
 enum { REPORT_HISTORY_MAX = 24, REPORT_EVENT_MAX = 200 };
+/* Before the first operation and after the last one. */
 #define REPORT_OPENING UINT64_MAX
+#define REPORT_CLOSING (UINT64_MAX - 1)
 
 struct report_history_line {
-  uint64_t op_index;   /* REPORT_OPENING: before the first one */
+  uint64_t op_index;   /* or REPORT_OPENING, REPORT_CLOSING */
   uint64_t micro_step; /* micro-steps ended before */
   char text[REPORT_EVENT_MAX];
 };
@@ -61,6 +63,7 @@ struct report_history {
   uint32_t birth_count;
   bool with_lists;      /* the collector's lists matter, too */
   uint64_t event_count; /* all that came; the ring holds the last of them */
+  uint32_t birth_numbers[ORACLE_OBJECTS_MAX];
   struct report_history_line births[ORACLE_OBJECTS_MAX];
   struct report_history_line events[REPORT_HISTORY_MAX]; /* a ring */
 };
@@ -72,6 +75,9 @@ struct report_historian {
   const struct lab *lab;
   uint64_t op_index;
   uint64_t micro_step;
+  bool is_inside; /* of operation op_index */
+  uint64_t allocated; /* a block that has no number yet; 0: none */
+  uint64_t allocated_size;
 };
 
 /* Empties history, to look for what finding names. */
@@ -129,6 +135,8 @@ struct report_tracer {
   const struct lab *lab;
   uint64_t micro_step;
   uint8_t phase;
+  bool has_begun; /* an operation has */
+  bool is_inside; /* of an operation */
 };
 
 /* stream and lab must outlive the run. */

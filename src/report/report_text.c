@@ -259,7 +259,7 @@ is_earlier(const struct report_history_line *a,
            const struct report_history_line *b)
 {
   if (a->op_index != b->op_index)
-    return a->op_index + 1 < b->op_index + 1; /* REPORT_OPENING is first */
+    return a->op_index + 1 < b->op_index + 1; /* REPORT_OPENING wraps to 0 */
   return a->micro_step <= b->micro_step;
 }
 
@@ -277,7 +277,8 @@ history_line(FILE *stream, const struct report_run *run,
       op_print(run->stream->ops[line->op_index], text);
       fprintf(stream, "operation %" PRIu64 ": %s\n", line->op_index, text);
     } else {
-      fputs("the state is opened\n", stream);
+      fprintf(stream, "the state is %s\n",
+              line->op_index == REPORT_OPENING ? "opened" : "closed");
     }
   }
   fprintf(stream, "%*s", INDENT + 2, "");

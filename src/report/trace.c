@@ -73,6 +73,26 @@ is_detail(const struct subject_event *event)
   return false;
 }
 
+/* ---- where ----------------------------------------------------------- */
+
+static void
+operation_begin(struct report_tracer *tracer, struct op op, bool skipped)
+{
+  tracer->has_begun = true;
+  tracer->is_inside = !skipped && op.code != OP_SETUP;
+}
+
+/* Whether an event is the first one of the close after the last operation,
+ * which the lab does not announce: no operation goes on. */
+static bool
+is_close(struct report_tracer *tracer)
+{
+  if (!tracer->has_begun || tracer->is_inside)
+    return false;
+  tracer->is_inside = true;
+  return true;
+}
+
 /* ---- text ------------------------------------------------------------ */
 
 static void
@@ -83,6 +103,7 @@ text_operation(struct lab_observer *observer, size_t index, struct op op,
   bool with_colour = tracer->options.with_colour;
   char text[OP_TEXT_OP_MAX];
 
+  operation_begin(tracer, op, skipped);
   op_print(op, text);
   fprintf(tracer->stream, "%s%5zu  %s%s%s\n",
           !with_colour ? ""
@@ -100,6 +121,7 @@ text_operation_end(struct lab_observer *observer, size_t index, struct op op,
 
   (void)index;
   (void)op;
+  tracer->is_inside = false;
   if (status != SUBJECT_DONE)
     fprintf(tracer->stream, "         answers: %s\n", status_names[status]);
 }
@@ -110,6 +132,8 @@ text_event(struct lab_observer *observer, const struct subject_event *event)
   struct report_tracer *tracer = (struct report_tracer *)observer;
   char text[REPORT_EVENT_MAX];
 
+  if (is_close(tracer))
+    fputs("  close the state\n", tracer->stream);
   if (event->type == SUBJECT_EVENT_STEP_END) {
     tracer->micro_step++;
     fprintf(tracer->stream, "         micro-step %" PRIu64 " ends in %s\n",
@@ -143,6 +167,7 @@ json_operation(struct lab_observer *observer, size_t index, struct op op,
   struct report_tracer *tracer = (struct report_tracer *)observer;
   char text[OP_TEXT_OP_MAX];
 
+  operation_begin(tracer, op, skipped);
   op_print(op, text);
   json_line(tracer,
             json_pack("{s:s, s:I, s:s, s:b}", "type", "operation", "index",
@@ -156,6 +181,7 @@ json_operation_end(struct lab_observer *observer, size_t index, struct op op,
   struct report_tracer *tracer = (struct report_tracer *)observer;
 
   (void)op;
+  tracer->is_inside = false;
   json_line(tracer, json_pack("{s:s, s:I, s:s, s:s}", "type", "end", "index",
                               (json_int_t)index, "status",
                               status_names[status], "phase",
@@ -178,6 +204,8 @@ json_event(struct lab_observer *observer, const struct subject_event *event)
   struct report_tracer *tracer = (struct report_tracer *)observer;
   char text[REPORT_EVENT_MAX];
 
+  if (is_close(tracer))
+    json_line(tracer, json_pack("{s:s}", "type", "close"));
   if (event->type == SUBJECT_EVENT_PHASE && event->to < SUBJECT_PHASE_COUNT)
     tracer->phase = event->to;
   if (event->type == SUBJECT_EVENT_STEP_END) {
