@@ -294,6 +294,34 @@ test_oracle_ignores_contents_of_the_unreachable(void **state)
   expect_clean();
 }
 
+static void
+test_oracle_finds_nodes_that_have_no_object(void **state)
+{
+  (void)state;
+  root->hidden = true;
+  expect(LAW_CONTENTS);
+  expect_text("no object is found for a table");
+}
+
+/* A string that the subject had all along gets its meaning when an operation
+ * first makes it. */
+static void
+test_oracle_knows_old_strings_by_new_operations(void **state)
+{
+  (void)state;
+  struct drawn *name = draw_string("__index");
+  struct drawn *table = make_table();
+  expect_clean();
+  operate(OP_INT, 2, 9, 0);
+  draw_register(2, number(9));
+  operate(OP_SETEVENT, 0, OP_EVENT_INDEX, 2);
+  draw_edge(table, SUBJECT_LABEL_ENTRY, 0, number(9))->key = to(name);
+  expect_clean();
+  table->edges[0].value = number(8);
+  expect(LAW_CONTENTS);
+  expect_text("entry [string #6 (\"__index\")] of table #7 holds 8");
+}
+
 /* Inside an operation contents may be ahead of the shadow. */
 static void
 test_oracle_compares_contents_between_operations_only(void **state)
@@ -317,6 +345,22 @@ test_oracle_finds_a_new_object_that_is_an_old_one(void **state)
   operate(OP_NEWTABLE, 2, 0, 0);
   draw_register(2, to(table));
   expect(LAW_IDENTITY);
+}
+
+/* The register should hold the table of r0 and holds one that nobody knows. It
+ * must not be taken for the node, which has its object. */
+static void
+test_oracle_finds_a_copy_in_place_of_an_object(void **state)
+{
+  (void)state;
+  make_table();
+  expect_clean();
+  operate(OP_NEWTABLE, 5, 0, 0);
+  draw_register(5, to(draw(SUBJECT_KIND_TABLE)));
+  operate(OP_MOVE, 2, 0, 0);
+  draw_register(2, to(draw(SUBJECT_KIND_TABLE)));
+  expect(LAW_IDENTITY);
+  expect_text("register r2 of frame 0");
 }
 
 static void
@@ -608,6 +652,9 @@ test_oracle_finds_live_to_dead(void **state)
   paint(string, SUBJECT_WHITE_OTHER);
   expect_clean();
   table->edges[0].value_strength = SUBJECT_STRONG;
+  string->object.flags |= SUBJECT_OBJECT_FIXED; /* never swept */
+  expect_clean();
+  string->object.flags = SUBJECT_OBJECT_INTERNED;
   expect(LAW_LIVE_TO_DEAD);
   expect_text("refers to dead string #");
 }
@@ -768,27 +815,35 @@ test_oracle_binds_what_others_hold(void **state)
 }
 
 /* A value can be looked up only when its key is bound, which may come later:
- * here the key is met after the entry that it is the key of. */
+ * here each key is met after the entry that it is the key of, and the second
+ * one hangs from the value of the first. */
 static void
 test_oracle_binds_keys_before_their_values(void **state)
 {
+  struct drawn *table, *key, *value;
   (void)state;
   operate(OP_NEWTABLE, 0, 0, 0);
-  operate(OP_NEWTABLE, 1, 0, 0);
-  operate(OP_NEWTABLE, 2, 0, 0);
-  operate(OP_SET, 0, 1, 2);
-  operate(OP_SETI, 0, 1, 1);
-  operate(OP_NIL, 1, 0, 0);
-  operate(OP_NIL, 2, 0, 0);
-  struct drawn *table = draw(SUBJECT_KIND_TABLE);
-  struct drawn *key = draw(SUBJECT_KIND_TABLE);
-  struct drawn *value = draw(SUBJECT_KIND_TABLE);
-  draw_register(0, to(table));
-  draw_edge(table, SUBJECT_LABEL_ENTRY, 0, to(value))->key = to(key);
-  draw_edge(table, SUBJECT_LABEL_ENTRY, 1, to(key));
+  operate(OP_SETGLOBAL, 0, 0, 0);
+  table = draw(SUBJECT_KIND_TABLE);
+  draw_edge(globals, SUBJECT_LABEL_ENTRY, 0, to(table))->key =
+      to(draw_string("g0"));
+  for (int i = 0; i < 3; i++) {
+    operate(OP_NEWTABLE, 1, 0, 0);
+    operate(OP_NEWTABLE, 2, 0, 0);
+    operate(OP_SET, 0, 1, 2);
+    operate(OP_SETI, 0, 1, 1);
+    operate(OP_MOVE, 0, 2, 0);
+    key = draw(SUBJECT_KIND_TABLE);
+    value = draw(SUBJECT_KIND_TABLE);
+    draw_edge(table, SUBJECT_LABEL_ENTRY, 0, to(value))->key = to(key);
+    draw_edge(table, SUBJECT_LABEL_ENTRY, 1, to(key));
+    table = value;
+  }
+  for (int i = 0; i < 3; i++)
+    operate(OP_NIL, i, 0, 0);
   expect_clean();
   operate(OP_NIL, 3, 0, 0);
-  table->edges[0].key = to(value);
+  draw_edge(table, SUBJECT_LABEL_ENTRY, 1, number(1));
   expect(LAW_CONTENTS);
 }
 
@@ -893,8 +948,11 @@ main(void)
       T(finds_a_string_that_changed),
       T(finds_a_value_swapped),
       T(ignores_contents_of_the_unreachable),
+      T(finds_nodes_that_have_no_object),
+      T(knows_old_strings_by_new_operations),
       T(compares_contents_between_operations_only),
       T(finds_a_new_object_that_is_an_old_one),
+      T(finds_a_copy_in_place_of_an_object),
       T(finds_an_object_of_another_kind),
       T(finds_a_kind_that_changed),
       T(finds_an_upvalue_that_is_not_shared),
