@@ -519,7 +519,8 @@ $maybe_string,\"signature\":$maybe_string\}"
   started=
   sleep 1
   for child in $children; do
-    [ ! -e "/proc/$child" ] || grep -q '^State:.Z' "/proc/$child/status"
+    state=$(grep '^State:' "/proc/$child/status") || continue # it is gone
+    [[ $state == *Z* ]]
   done
 }
 
