@@ -46,7 +46,8 @@ check-headers check-layering check-style:
 
 # ---- units ----------------------------------------------------------------
 
-# Each is made of the one source file of its name and may use all libraries.
+# Each is made of the one source file of its name, but where more is said
+# below, and may use all libraries.
 unit_tests = \
 	%D%/test_arena \
 	%D%/test_faults \
@@ -57,6 +58,7 @@ unit_tests = \
 	%D%/test_gc_objects \
 	%D%/test_gc_random \
 	%D%/test_gc_stores \
+	%D%/test_mutator \
 	%D%/test_op_gen \
 	%D%/test_op_manual \
 	%D%/test_op_memory \
@@ -65,9 +67,12 @@ unit_tests = \
 	%D%/test_oracle \
 	%D%/test_oracle_events \
 	%D%/test_oracle_memory \
+	%D%/test_report \
 	%D%/test_shadow \
 	%D%/test_shadow_flow \
 	%D%/test_shadow_streams
+
+%C%_test_mutator_SOURCES = %D%/test_mutator.c fuzz/mutator.c
 
 if HAVE_CMOCKA
 AM_CPPFLAGS += $(CMOCKA_CFLAGS)
