@@ -193,8 +193,7 @@ meet(struct oracle *oracle, uint32_t object, uint32_t at, uint32_t count)
   if (!(bind_labels[edge->label] & BIND_COUNTED))
     return count;
   struct subject_value value = bind_behind(oracle, edge);
-  if (value.tag != SUBJECT_OBJECT ||
-      !survey_find(oracle, value.bits, &child) ||
+  if (value.tag != SUBJECT_OBJECT || !survey_find(oracle, value.bits, &child) ||
       !has_node(survey->objects[child].kind))
     return count;
   uint32_t block = survey->objects[child].block;
@@ -247,8 +246,8 @@ walk(struct oracle *oracle, uint32_t count)
     before = count;
     binding->later_count = 0;
     for (uint32_t i = 0; i < waiting; i++)
-      count = meet(oracle, binding->later[i].object, binding->later[i].edge,
-                   count);
+      count =
+          meet(oracle, binding->later[i].object, binding->later[i].edge, count);
     count = drain(oracle, before, count);
   }
 }

@@ -13,9 +13,9 @@
 #include "oracle/state.h"
 
 enum {
-  PAGE_WORDS = 1024,  /* side words in one page of 4 KiB */
+  PAGE_WORDS = 1024, /* side words in one page of 4 KiB */
   PAGE_LOG2 = 10,
-  PAGES_KEPT = 4096,  /* cleared by hand; beyond, memory is given back */
+  PAGES_KEPT = 4096, /* cleared by hand; beyond, memory is given back */
   RECORDS_FIRST = 256,
   KIND_SHIFT = 27
 };
@@ -44,8 +44,7 @@ grow(struct blocks *blocks)
 {
   if (blocks->capacity >= BLOCKS_DEAD / 2)
     return false;
-  uint32_t capacity =
-      blocks->capacity ? blocks->capacity * 2 : RECORDS_FIRST;
+  uint32_t capacity = blocks->capacity ? blocks->capacity * 2 : RECORDS_FIRST;
   struct block_view *views =
       oracle_allocate(blocks->views, capacity * sizeof *blocks->views);
   if (!views)
@@ -104,8 +103,7 @@ blocks_clear(struct blocks *blocks)
     uint64_t count = blocks->granule_count - first;
     if (blocks->page_count <= PAGES_KEPT)
       memset(blocks->side + first, 0,
-             (count < PAGE_WORDS ? count : PAGE_WORDS) *
-                 sizeof *blocks->side);
+             (count < PAGE_WORDS ? count : PAGE_WORDS) * sizeof *blocks->side);
     blocks->touched[blocks->pages[i]] = 0;
   }
   blocks->page_count = 0;
@@ -147,10 +145,10 @@ blocks_add(struct blocks *blocks, uint64_t base, uint64_t size)
     index = blocks->used++;
   }
   blocks->number += 1;
-  blocks->records[index] = (struct block){
-      .base = base, .size = size, .number = blocks->number};
-  blocks->views[index] = (struct block_view){
-      .tag = SUBJECT_OTHER, .kind = SUBJECT_KIND_COUNT};
+  blocks->records[index] =
+      (struct block){.base = base, .size = size, .number = blocks->number};
+  blocks->views[index] =
+      (struct block_view){.tag = SUBJECT_OTHER, .kind = SUBJECT_KIND_COUNT};
   blocks->live_count += 1;
   blocks->live_bytes += size;
   set_word(blocks, granule, index);

@@ -57,10 +57,10 @@ struct block {
 struct blocks {
   uint64_t region_base;
   uint64_t granule_count;
-  unsigned shift;     /* log2 of the granule */
-  uint32_t *side;     /* owns granule_count words, mapped without reserve */
-  uint8_t *touched;   /* owns; one byte for each page of side words */
-  uint32_t *pages;    /* owns; the touched pages */
+  unsigned shift;   /* log2 of the granule */
+  uint32_t *side;   /* owns granule_count words, mapped without reserve */
+  uint8_t *touched; /* owns; one byte for each page of side words */
+  uint32_t *pages;  /* owns; the touched pages */
   uint32_t page_count;
   struct block_view *views; /* owns capacity; indexed like records */
   struct block *records;    /* owns capacity; owned by views' twin */

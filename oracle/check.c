@@ -139,8 +139,7 @@ check_owned(struct oracle *oracle, enum oracle_when when)
 {
   const struct survey *survey = &oracle->survey;
   const struct blocks *blocks = &oracle->blocks;
-  uint32_t young =
-      when == ORACLE_INSIDE ? oracle->number_before : UINT32_MAX;
+  uint32_t young = when == ORACLE_INSIDE ? oracle->number_before : UINT32_MAX;
   oracle_applies(oracle, LAW_UNOWNED);
   if (survey->block_count == blocks->live_count &&
       survey->bytes == blocks->live_bytes)
@@ -153,8 +152,9 @@ check_owned(struct oracle *oracle, enum oracle_when when)
     if (!explain_begin(oracle, LAW_UNOWNED))
       return true;
     explain_object(oracle, record->base);
-    explain_say(oracle, " of %llu bytes belongs to nothing that the subject "
-                        "shows",
+    explain_say(oracle,
+                " of %llu bytes belongs to nothing that the subject "
+                "shows",
                 (unsigned long long)record->size);
     explain_end(oracle);
     return false;
@@ -208,8 +208,7 @@ check_strings(struct oracle *oracle)
   if (is_odd(survey, ODDITY_BYTES) && explain_begin(oracle, LAW_CONTENTS)) {
     explain_surveyed(oracle, odd->object);
     explain_say(oracle, " has changed its bytes, they were ");
-    explain_shadow_value(oracle,
-                         (struct shadow_value){odd->a, SHADOW_STRING});
+    explain_shadow_value(oracle, (struct shadow_value){odd->a, SHADOW_STRING});
     explain_end(oracle);
     return false;
   }

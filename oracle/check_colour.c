@@ -33,8 +33,7 @@ struct suspects {
 };
 
 static bool
-accuse(struct oracle *oracle, enum law law, uint32_t object,
-       const char *what)
+accuse(struct oracle *oracle, enum law law, uint32_t object, const char *what)
 {
   if (!explain_begin(oracle, law))
     return true;
@@ -83,8 +82,7 @@ judge_black(struct oracle *oracle, uint32_t index,
     return accuse(oracle, LAW_NEVER_BLACK, index,
                   "is black, which an open upvalue never is");
   if (traits->threads_grey && object->kind == SUBJECT_KIND_THREAD &&
-      (phase == SUBJECT_PHASE_PROPAGATE ||
-       phase == SUBJECT_PHASE_ENTER_ATOMIC))
+      (phase == SUBJECT_PHASE_PROPAGATE || phase == SUBJECT_PHASE_ENTER_ATOMIC))
     return accuse(oracle, LAW_NEVER_BLACK, index,
                   "is black, which no coroutine is before the atomic phase");
   return true;
@@ -174,9 +172,8 @@ judge_pause(struct oracle *oracle, uint32_t index,
       object->colour == SUBJECT_WHITE_CURRENT)
     return true;
   return accuse(oracle, LAW_PAUSE_WHITE, index,
-                object->colour == SUBJECT_BLACK
-                    ? "is black between two cycles"
-                    : "is grey between two cycles");
+                object->colour == SUBJECT_BLACK ? "is black between two cycles"
+                                                : "is grey between two cycles");
 }
 
 static bool

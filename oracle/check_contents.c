@@ -68,16 +68,15 @@ judge_edge(struct oracle *oracle, uint32_t object, uint32_t node,
   struct shadow_value key = bind_key(oracle, edge);
   struct shadow_value value = bind_value(oracle, edge);
   struct shadow_value there = {0, SUBJECT_NIL};
-  if (!(bind_labels[edge->label] & BIND_COUNTED) ||
-      value.tag == SUBJECT_NIL)
+  if (!(bind_labels[edge->label] & BIND_COUNTED) || value.tag == SUBJECT_NIL)
     return true;
   shadow_lookup(oracle->shadow, node, edge->label, key, &there);
   if (is_same(value, there))
     return true;
   struct subject_value shown = bind_behind(oracle, edge);
   bool is_confused = is_confusion(oracle, shown, there);
-  if (!explain_begin(oracle, is_confused ? LAW_IDENTITY
-                                         : law_of_contents(oracle)))
+  if (!explain_begin(oracle,
+                     is_confused ? LAW_IDENTITY : law_of_contents(oracle)))
     return true;
   say_if_refused(oracle);
   explain_place(oracle, object, edge);
@@ -98,8 +97,7 @@ is_shown(void *user, uint8_t label, struct shadow_value key,
   const struct survey_object *object = &survey->objects[missing->object];
   for (uint32_t at = object[0].first; at < object[1].first; at++) {
     const struct subject_edge *edge = &survey->edges[at];
-    if (edge->label == label &&
-        is_same(bind_key(missing->oracle, edge), key) &&
+    if (edge->label == label && is_same(bind_key(missing->oracle, edge), key) &&
         is_same(bind_value(missing->oracle, edge), value))
       return true;
   }
@@ -137,8 +135,7 @@ judge_kind(struct oracle *oracle)
 {
   const struct survey *survey = &oracle->survey;
   const struct odd_place *odd = &survey->oddities[ODDITY_KIND];
-  if (!(survey->odd >> ODDITY_KIND & 1) ||
-      !explain_begin(oracle, LAW_IDENTITY))
+  if (!(survey->odd >> ODDITY_KIND & 1) || !explain_begin(oracle, LAW_IDENTITY))
     return true;
   explain_surveyed(oracle, odd->object);
   explain_say(oracle, " was a %s before", explain_kind((uint8_t)odd->a));
@@ -175,8 +172,7 @@ judge_absent(struct oracle *oracle)
     char path[160];
     say_if_refused(oracle);
     explain_say(oracle, "no object is found for ");
-    explain_shadow_value(oracle,
-                         (struct shadow_value){node, SHADOW_NODE});
+    explain_shadow_value(oracle, (struct shadow_value){node, SHADOW_NODE});
     if (shadow_path(oracle->shadow, node, path, sizeof path))
       explain_say(oracle, ", which is at %s", path);
     explain_end(oracle);

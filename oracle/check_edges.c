@@ -112,8 +112,7 @@ accuse_cell(struct oracle *oracle, uint32_t object,
 {
   const struct binding *binding = &oracle->binding;
   uint32_t upvalue = blocks_find(&oracle->blocks, edge->value.bits);
-  uint32_t other =
-      cell < binding->cell_count ? binding->cell_block[cell] : 0;
+  uint32_t other = cell < binding->cell_count ? binding->cell_block[cell] : 0;
   if (!explain_begin(oracle, LAW_IDENTITY))
     return true;
   explain_place(oracle, object, edge);
@@ -142,8 +141,7 @@ pass_upvalue(struct pass *pass, uint32_t object, uint32_t node,
   *ret_value = bind_value(oracle, edge);
   if (!shadow_is_reachable(oracle->shadow, node))
     return true;
-  uint32_t cell =
-      shadow_cell(oracle->shadow, node, (uint32_t)edge->key.bits);
+  uint32_t cell = shadow_cell(oracle->shadow, node, (uint32_t)edge->key.bits);
   if (!cell)
     return true;
   oracle_applies(oracle, LAW_IDENTITY);
@@ -153,9 +151,8 @@ pass_upvalue(struct pass *pass, uint32_t object, uint32_t node,
 
 /* One end of an edge, an object. */
 static inline bool
-pass_target(struct pass *pass, uint32_t object,
-            const struct subject_edge *edge, uint8_t strength, bool is_key,
-            const struct block_view *target)
+pass_target(struct pass *pass, uint32_t object, const struct subject_edge *edge,
+            uint8_t strength, bool is_key, const struct block_view *target)
 {
   pass->to_object = true;
   if (target->survey != pass->stamp)
@@ -184,8 +181,7 @@ pass_object(struct pass *pass, uint32_t object, uint32_t node,
     if (value.tag == SUBJECT_OBJECT) {
       const struct block_view *target =
           &pass->views[blocks_find(blocks, value.bits)];
-      if (!pass_target(pass, object, edge, edge->value_strength, false,
-                       target))
+      if (!pass_target(pass, object, edge, edge->value_strength, false, target))
         return false;
       value = (struct shadow_value){target->bits, target->tag};
       if (value.tag == BLOCK_TAG_UPVALUE && node != BIND_NO_NODE &&

@@ -24,7 +24,7 @@
 
 #define IN(phase) (1u << SUBJECT_PHASE_##phase)
 #define MARKING (IN(PROPAGATE) | IN(ENTER_ATOMIC) | IN(ATOMIC))
-#define SWEEPING                                                             \
+#define SWEEPING \
   (IN(SWEEP) | IN(SWEEP_FINALIZABLE) | IN(SWEEP_PENDING) | IN(SWEEP_END))
 
 /* Phases in which a colour may change, from (rows) to (columns). In the pause
@@ -99,8 +99,8 @@ check_death(struct oracle *oracle, const struct oracle_death *death)
 static void
 on_bound_death(struct oracle *oracle, const struct oracle_death *death)
 {
-  bool is_mutator = oracle->in_operation &&
-                    !(op_infos[oracle->op.code].flags & OP_STEERS);
+  bool is_mutator =
+      oracle->in_operation && !(op_infos[oracle->op.code].flags & OP_STEERS);
   if (oracle->stage != ORACLE_RUNNING)
     return;
   if (is_mutator)
@@ -171,8 +171,7 @@ kind_allows(const struct oracle *oracle, const struct subject_event *event)
 static bool
 is_legal_change(const struct oracle *oracle, const struct subject_event *event)
 {
-  if (event->from >= SUBJECT_COLOUR_COUNT ||
-      event->to >= SUBJECT_COLOUR_COUNT)
+  if (event->from >= SUBJECT_COLOUR_COUNT || event->to >= SUBJECT_COLOUR_COUNT)
     return false;
   if (event->from == event->to)
     return true;
@@ -364,8 +363,7 @@ on_assertion(struct oracle *oracle, const struct subject_event *event)
 {
   if (!explain_begin(oracle, LAW_ASSERTION))
     return;
-  explain_say(oracle, "%s",
-              event->text ? event->text : "an assertion failed");
+  explain_say(oracle, "%s", event->text ? event->text : "an assertion failed");
   explain_end(oracle);
 }
 

@@ -170,9 +170,8 @@ append_object(char *text, size_t size, const struct oracle *oracle,
   append(text, size, "%s #%" PRIu32, explain_kind(kind), number);
   if (view->tag != SHADOW_STRING)
     return;
-  shadow_print(oracle->shadow,
-               (struct shadow_value){view->bits, SHADOW_STRING}, bytes,
-               sizeof bytes);
+  shadow_print(oracle->shadow, (struct shadow_value){view->bits, SHADOW_STRING},
+               bytes, sizeof bytes);
   append(text, size, " (%s)", bytes);
 }
 
@@ -189,9 +188,8 @@ append_value(char *text, size_t size, const struct oracle *oracle,
     append(text, size, "a value that no operation makes");
     break;
   default:
-    shadow_print(oracle->shadow,
-                 (struct shadow_value){value.bits, value.tag}, scalar,
-                 sizeof scalar);
+    shadow_print(oracle->shadow, (struct shadow_value){value.bits, value.tag},
+                 scalar, sizeof scalar);
     append(text, size, "%s", scalar);
     break;
   }
@@ -271,8 +269,8 @@ void
 explain_object(struct oracle *oracle, uint64_t base)
 {
   add_object(oracle, base);
-  append_object(oracle->finding.message, sizeof oracle->finding.message,
-                oracle, base);
+  append_object(oracle->finding.message, sizeof oracle->finding.message, oracle,
+                base);
 }
 
 void
@@ -285,8 +283,7 @@ explain_dead(struct oracle *oracle, const struct oracle_death *death)
     object->node = death->node;
     object->live = false;
   }
-  explain_say(oracle, "%s #%" PRIu32, explain_kind(death->kind),
-              death->number);
+  explain_say(oracle, "%s #%" PRIu32, explain_kind(death->kind), death->number);
 }
 
 void
@@ -321,8 +318,8 @@ explain_shadow_value(struct oracle *oracle, struct shadow_value value)
     block = bind_block(&oracle->binding, (uint32_t)value.bits);
   if (block)
     add_object(oracle, oracle->blocks.records[block].base);
-  append_shadow(oracle->finding.message, sizeof oracle->finding.message,
-                oracle, value);
+  append_shadow(oracle->finding.message, sizeof oracle->finding.message, oracle,
+                value);
 }
 
 /* ---- places ---------------------------------------------------------- */
@@ -470,9 +467,8 @@ reach_target(struct survey *survey, const struct by_base *sorted,
   struct by_base wanted = {.base = value.bits};
   if (value.tag != SUBJECT_OBJECT || !value.bits)
     return count;
-  const struct by_base *found =
-      bsearch(&wanted, sorted, survey->object_count, sizeof *sorted,
-              compare_bases);
+  const struct by_base *found = bsearch(&wanted, sorted, survey->object_count,
+                                        sizeof *sorted, compare_bases);
   if (!found || survey->reached[found->object])
     return count;
   survey->reached[found->object] = edge + 1;
@@ -489,8 +485,7 @@ reach_all(struct survey *survey, const struct by_base *sorted)
   survey->queue[count++] = survey->root;
   survey->reached[survey->root] = REACHED_ROOT;
   for (uint32_t next = 0; next < count; next++) {
-    const struct survey_object *object =
-        &survey->objects[survey->queue[next]];
+    const struct survey_object *object = &survey->objects[survey->queue[next]];
     for (uint32_t at = object[0].first; at < object[1].first; at++) {
       count = reach_target(survey, sorted, survey->edges[at].value, at, count);
       count = reach_target(survey, sorted, survey->edges[at].key, at, count);

@@ -21,8 +21,7 @@ struct oracle;
 struct oracle_death;
 
 #if defined(__GNUC__)
-#define EXPLAIN_PRINTF(text, first)                                          \
-  __attribute__((format(printf, text, first)))
+#define EXPLAIN_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
 #define EXPLAIN_PRINTF(text, first)
 #endif
@@ -43,8 +42,8 @@ void explain_surveyed(struct oracle *oracle, uint32_t object);
 void explain_place(struct oracle *oracle, uint32_t object,
                    const struct subject_edge *edge);
 /* The same for an edge of the shadow. */
-void explain_shadow_place(struct oracle *oracle, uint32_t object,
-                          uint8_t label, struct shadow_value key);
+void explain_shadow_place(struct oracle *oracle, uint32_t object, uint8_t label,
+                          struct shadow_value key);
 void explain_value(struct oracle *oracle, struct subject_value value);
 void explain_shadow_value(struct oracle *oracle, struct shadow_value value);
 void explain_end(struct oracle *oracle);

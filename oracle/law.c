@@ -12,12 +12,12 @@ const struct law_info law_infos[LAW_COUNT] = {
                   .statement = "",
                   .where = "",
                   .source = ""},
-#define LAW(NAME, id_, title_, statement_, where_, needs_, source_)          \
-  [LAW_##NAME] = {.id = id_,                                                 \
-                  .title = title_,                                           \
-                  .statement = statement_,                                   \
-                  .where = where_,                                           \
-                  .source = source_,                                         \
+#define LAW(NAME, id_, title_, statement_, where_, needs_, source_) \
+  [LAW_##NAME] = {.id = id_,                                        \
+                  .title = title_,                                  \
+                  .statement = statement_,                          \
+                  .where = where_,                                  \
+                  .source = source_,                                \
                   .needs = (needs_)},
 #include "oracle/laws.def"
 #undef LAW

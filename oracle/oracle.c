@@ -56,9 +56,8 @@ oracle_new(const struct oracle_config *config)
   survey_visitor_init(&oracle->visitor);
   survey_clear(&oracle->survey);
   oracle->shadow = shadow_new();
-  if (!oracle->shadow ||
-      !blocks_init(&oracle->blocks, config->region_base, config->region_size,
-                   config->granule)) {
+  if (!oracle->shadow || !blocks_init(&oracle->blocks, config->region_base,
+                                      config->region_size, config->granule)) {
     oracle_free(oracle);
     return NULL;
   }
@@ -100,8 +99,7 @@ oracle_begin(struct oracle *oracle, const struct subject *subject, bool large)
   oracle->op = (struct op){.code = OP_SETUP};
   oracle->finding = (struct oracle_finding){.law = LAW_NONE};
   for (int law = 0; law < LAW_COUNT; law++)
-    oracle->able[law] =
-        !(law_infos[law].needs & ~subject->capabilities);
+    oracle->able[law] = !(law_infos[law].needs & ~subject->capabilities);
   shadow_reach(oracle->shadow);
 }
 

@@ -26,10 +26,11 @@
 /* Where the stream is. */
 enum oracle_stage {
   ORACLE_IDLE,    /* before begin, after closed */
-  ORACLE_OPENING, /* the subject builds its state: colours, phases and deaths
-                   * are its own affair until it is attached */
+  ORACLE_OPENING, /* the subject builds its state: nothing is bound yet, so that
+                   * deaths are its own affair, and so is what it paints
+                   * outside the collector's steps */
   ORACLE_RUNNING,
-  ORACLE_CLOSING  /* everything dies, reachable or not */
+  ORACLE_CLOSING /* everything dies, reachable or not */
 };
 
 /* What is known of the micro-step that runs. */
@@ -49,8 +50,8 @@ struct oracle_death {
 };
 
 struct oracle {
-  struct subject_visitor visitor; /* first: the visitor is the oracle */
-  const struct subject *subject;  /* borrows */
+  struct subject_visitor visitor;    /* first: the visitor is the oracle */
+  const struct subject *subject;     /* borrows */
   struct subject_instance *instance; /* borrows */
   struct shadow *shadow;             /* owns */
   struct blocks blocks;
@@ -65,11 +66,11 @@ struct oracle {
   struct op op; /* the operation that runs or ran last */
   bool in_operation;
   bool is_stale; /* no survey since the last operation: bindings lag behind */
-  uint32_t refused; /* allocations refused in op */
+  uint32_t refused;       /* allocations refused in op */
   uint32_t number_before; /* birth number of the last block before op */
   struct oracle_step step;
-  bool flipped;   /* the sweep that runs, or ran last, came from the atomic
-                   * phase */
+  bool flipped; /* the sweep that runs, or ran last, came from the atomic
+                 * phase */
 
   struct oracle_death *deaths; /* owns death_capacity */
   uint32_t death_count, death_capacity;

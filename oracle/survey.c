@@ -59,8 +59,8 @@ reserve_objects(struct survey *survey)
   if (!room)
     return false;
   survey->objects = room;
-  uint32_t *queue = oracle_allocate(survey->queue,
-                                    ((size_t)capacity + 2) * sizeof *queue);
+  uint32_t *queue =
+      oracle_allocate(survey->queue, ((size_t)capacity + 2) * sizeof *queue);
   if (!queue)
     return false;
   survey->queue = queue;
@@ -93,8 +93,7 @@ reserve_words(struct survey *survey)
 {
   uint32_t old_capacity = survey->word_capacity;
   uint32_t capacity = old_capacity ? old_capacity * 2 : WORDS_FIRST;
-  struct survey_word *words =
-      oracle_allocate(NULL, capacity * sizeof *words);
+  struct survey_word *words = oracle_allocate(NULL, capacity * sizeof *words);
   if (!words)
     return false;
   memset(words, 0, capacity * sizeof *words);
@@ -134,8 +133,7 @@ static bool
 meet_word(struct survey *survey, struct block *record, uint32_t object,
           const struct subject_object *shown)
 {
-  if (survey->word_count * 2 >= survey->word_capacity &&
-      !reserve_words(survey))
+  if (survey->word_count * 2 >= survey->word_capacity && !reserve_words(survey))
     return false;
   if (!record->hash)
     record->hash = hash_bytes(shown->text, shown->text_size) | 1;
@@ -497,8 +495,8 @@ survey_take(struct oracle *oracle)
   survey->word_count = 0;
   survey->heap = (struct subject_heap){.phase = oracle->phase};
   survey->gives_up = false;
-  survey->patience_full = PATIENCE_LEAST + (uint64_t)PATIENCE_PER_BLOCK *
-                                               oracle->blocks.live_count;
+  survey->patience_full =
+      PATIENCE_LEAST + (uint64_t)PATIENCE_PER_BLOCK * oracle->blocks.live_count;
   survey->patience = survey->patience_full;
   oracle->subject->survey(oracle->instance, &oracle->visitor);
   if (oracle->exhausted)

@@ -84,17 +84,17 @@ struct survey {
   uint32_t *reached;             /* owns object_capacity: for paths */
   uint32_t object_count, object_capacity;
   uint32_t edge_count, edge_capacity;
-  uint32_t stamp;    /* of this survey, from 2 in each stream */
-  uint32_t sweep;    /* number of the sweep that the subject is in */
-  bool keeps;        /* the invariant is kept in this phase [T] */
-  bool mute;         /* the last object is dead: its edges do not count */
+  uint32_t stamp; /* of this survey, from 2 in each stream */
+  uint32_t sweep; /* number of the sweep that the subject is in */
+  bool keeps;     /* the invariant is kept in this phase [T] */
+  bool mute;      /* the last object is dead: its edges do not count */
   bool has_root;
-  uint32_t root;     /* object index of the root */
+  uint32_t root;        /* object index of the root */
   uint32_t block_count; /* live blocks that were shown as owned ... */
   uint64_t bytes;       /* ... and their bytes */
   uint32_t strings;     /* short strings judged for interning */
   uint32_t greys;       /* memberships of grey lists judged */
-  uint64_t patience; /* links that may be asked for before the next object */
+  uint64_t patience;    /* links that may be asked for before the next object */
   uint64_t patience_full;
   bool gives_up; /* a circle was found: every walk is to end */
 

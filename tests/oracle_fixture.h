@@ -77,8 +77,7 @@ show(struct subject_visitor *visitor, const struct drawn *drawn)
 }
 
 static inline void
-fake_survey(struct subject_instance *instance,
-            struct subject_visitor *visitor)
+fake_survey(struct subject_instance *instance, struct subject_visitor *visitor)
 {
   (void)instance;
   visitor->heap(visitor, &page.heap);
@@ -102,8 +101,8 @@ static const struct subject_traits traits_like_54 = {
                    1u << SUBJECT_PHASE_ENTER_ATOMIC |
                    1u << SUBJECT_PHASE_ATOMIC,
     .never_black = 1u << SUBJECT_KIND_CDATA,
-    .never_grey = 1u << SUBJECT_KIND_STRING_SHORT |
-                  1u << SUBJECT_KIND_STRING_LONG,
+    .never_grey =
+        1u << SUBJECT_KIND_STRING_SHORT | 1u << SUBJECT_KIND_STRING_LONG,
     .open_upvalues_grey = true,
     .threads_grey = true,
     .fixed_grey = true,
@@ -113,9 +112,8 @@ static const struct subject_traits traits_like_54 = {
 static const struct subject subject_drawn = {
     .name = "drawn",
     .title = "a heap drawn by hand",
-    .capabilities = SUBJECT_CAN_SURVEY | SUBJECT_CAN_COLOUR |
-                    SUBJECT_CAN_STEP | SUBJECT_CAN_EVENTS |
-                    SUBJECT_CAN_COUNT,
+    .capabilities = SUBJECT_CAN_SURVEY | SUBJECT_CAN_COLOUR | SUBJECT_CAN_STEP |
+                    SUBJECT_CAN_EVENTS | SUBJECT_CAN_COUNT,
     .traits = &traits,
     .survey = fake_survey};
 
@@ -142,10 +140,8 @@ static inline void
 release(uint64_t base, uint32_t size)
 {
   live_bytes -= size;
-  tell((struct subject_event){.type = SUBJECT_EVENT_FREED,
-                              .base = base,
-                              .size = size,
-                              .value = size});
+  tell((struct subject_event){
+      .type = SUBJECT_EVENT_FREED, .base = base, .size = size, .value = size});
 }
 
 static inline void
@@ -199,9 +195,8 @@ draw(enum subject_kind kind)
 {
   struct drawn *drawn = &page.drawn[page.count++];
   assert_true(page.count <= OBJECTS_MAX);
-  *drawn = (struct drawn){.object = {.kind = (uint8_t)kind,
-                                     .size = 40,
-                                     .list = SUBJECT_LIST_ALL}};
+  *drawn = (struct drawn){
+      .object = {.kind = (uint8_t)kind, .size = 40, .list = SUBJECT_LIST_ALL}};
   drawn->object.base = allocate(drawn->object.size);
   tell((struct subject_event){.type = SUBJECT_EVENT_BIRTH,
                               .base = drawn->object.base,
@@ -362,16 +357,14 @@ static inline void
 expect_text(const char *text)
 {
   if (!strstr(oracle_finding(oracle)->message, text))
-    fail_msg("\"%s\" is not in \"%s\"", text,
-             oracle_finding(oracle)->message);
+    fail_msg("\"%s\" is not in \"%s\"", text, oracle_finding(oracle)->message);
 }
 
 static inline void
 expect_detail(const char *text)
 {
   if (!strstr(oracle_finding(oracle)->detail, text))
-    fail_msg("\"%s\" is not in \"%s\"", text,
-             oracle_finding(oracle)->detail);
+    fail_msg("\"%s\" is not in \"%s\"", text, oracle_finding(oracle)->detail);
 }
 
 /* What every state has. */

@@ -137,8 +137,8 @@ test_oracle_finds_a_dangling_key(void **state)
   struct drawn *string = make_string();
   struct subject_edge *edge =
       draw_edge(registry, SUBJECT_LABEL_INTERNAL, 0, number(1));
-  edge->key = (struct subject_value){string->object.base + GRANULE,
-                                     SUBJECT_OBJECT};
+  edge->key =
+      (struct subject_value){string->object.base + GRANULE, SUBJECT_OBJECT};
   expect(LAW_DANGLING);
   expect_text("the key of");
 }
@@ -797,8 +797,8 @@ test_oracle_binds_what_others_hold(void **state)
   struct drawn *other = draw(SUBJECT_KIND_THREAD);
   draw_part(other, 160);
   draw_register(6, to(other));
-  struct subject_edge *start = draw_edge(other, SUBJECT_LABEL_START, 0,
-                                         thread->edges[1].value);
+  struct subject_edge *start =
+      draw_edge(other, SUBJECT_LABEL_START, 0, thread->edges[1].value);
   expect_clean();
   operate(OP_RESUME, 6, 0, 0);
   operate(OP_YIELD, 0, 0, 0);
@@ -921,7 +921,7 @@ test_oracle_trips_every_law_of_surveys(void **state)
   expect_all_tripped(false);
 }
 
-#define T(name)                                                              \
+#define T(name) \
   cmocka_unit_test_setup_teardown(test_oracle_##name, set_up, tear_down)
 
 int

@@ -59,9 +59,8 @@ test_oracle_allows_the_changes_of_a_cycle(void **state)
   expect_change(upvalue, SUBJECT_GREY, SUBJECT_BLACK, true);
   expect_change(upvalue, SUBJECT_BLACK, SUBJECT_WHITE_CURRENT, true);
   expect_change(string, SUBJECT_WHITE_OTHER, SUBJECT_WHITE_CURRENT, true);
-  assert_int_equal(oracle_statistics(oracle)
-                       ->recoloured[SUBJECT_GREY][SUBJECT_BLACK],
-                   3);
+  assert_int_equal(
+      oracle_statistics(oracle)->recoloured[SUBJECT_GREY][SUBJECT_BLACK], 3);
 }
 
 static void
@@ -322,10 +321,8 @@ test_oracle_finds_a_free_of_wrong_size(void **state)
 {
   uint64_t block = allocate(48);
   (void)state;
-  tell((struct subject_event){.type = SUBJECT_EVENT_FREED,
-                              .base = block,
-                              .size = 40,
-                              .value = 48});
+  tell((struct subject_event){
+      .type = SUBJECT_EVENT_FREED, .base = block, .size = 40, .value = 48});
   expect_finding(LAW_FREE_SIZE);
   expect_text("of 48 bytes was freed with a size of 40");
 }
@@ -549,7 +546,7 @@ test_oracle_trips_every_law_of_events(void **state)
   expect_all_tripped(true);
 }
 
-#define T(name)                                                              \
+#define T(name) \
   cmocka_unit_test_setup_teardown(test_oracle_##name, set_up, tear_down)
 
 int
