@@ -93,6 +93,8 @@ test_shadow_strings_have_limits(void **state)
   }
   assert_in_range(count, OP_STRINGS_SMALL_MAX / 4096, 1050);
   assert_true(admits(shadow, "str r1 2"));
+  shadow_clear(shadow, false);
+  assert_true(admits(shadow, "lstr r0 1 3968"));
 }
 
 /* Many strings, so that the index must grow with them. */
@@ -569,6 +571,12 @@ test_shadow_share_and_join_share_cells(void **state)
   assert_false(shadow_is_reachable(shadow, lost));
   refuse(shadow, "join r2 r3 8; join r2 r3 2; join r2 r0 0; join r0 r2 0; "
                  "share r6 r0; share r6 r1");
+  run(shadow, "closure r7 r0 1; closure r8 r0 3; join r8 r7 8");
+  refuse(shadow, "join r7 r8 8; join r8 r7 1");
+  expect_edge(shadow, node_in(shadow, 7), SUBJECT_LABEL_UPVALUE,
+              integer_value(1), "none");
+  expect_edge(shadow, node_in(shadow, 7), SUBJECT_LABEL_UPVALUE, nil_value(),
+              "none");
 }
 
 static void
@@ -658,6 +666,7 @@ test_shadow_load_operations_make_nodes(void **state)
   assert_int_equal(node_in(shadow, 1), first + 2);
   expect(shadow, 2, "nil");
   refuse(shadow, "chain r0 0; churn 4112");
+  assert_true(admits(shadow, "churn 4096"));
 }
 
 static void

@@ -47,6 +47,22 @@ test_shadow_flow_call_takes_every_kind_of_function(void **state)
   expect(shadow, 0, "C function 3");
 }
 
+/* Results and what a yield brings wrap at the last register. */
+static void
+test_shadow_flow_results_go_round(void **state)
+{
+  struct shadow *shadow = *state;
+
+  run(shadow, "cfunc r15 0; conew r14 r15; call r15 r0 0; int r0 5; int r1 6; "
+              "return r0 2");
+  expect(shadow, 15, "5");
+  expect(shadow, 0, "6");
+  run(shadow, "resume r14 r15 2; int r2 7; yield r0 3");
+  expect(shadow, 14, "5");
+  expect(shadow, 15, "6");
+  expect(shadow, 0, "7");
+}
+
 static void
 test_shadow_flow_calls_nest_to_a_limit(void **state)
 {
@@ -402,6 +418,7 @@ main(void)
   const struct CMUnitTest tests[] = {
       TEST(call_enters_a_frame),
       TEST(call_takes_every_kind_of_function),
+      TEST(results_go_round),
       TEST(calls_nest_to_a_limit),
       TEST(varargs_go_round),
       TEST(return_drops_the_frame_but_cells),

@@ -87,10 +87,30 @@ fuzzer_find_dict(const char *subject)
   return find("fuzz", PKGDATADIR, subject, ".dict", R_OK);
 }
 
+/* path without what it need not say: seen from here, if it lies below. Takes
+ * path; returns owned. */
+static char *
+shorten(char *path)
+{
+  char *full = path ? realpath(path, NULL) : NULL;
+  char *here = getcwd(NULL, 0);
+  size_t length = here ? strlen(here) : 0;
+
+  if (full) {
+    free(path);
+    path = full;
+    if (here && strncmp(full, here, length) == 0 && full[length] == '/')
+      memmove(full, full + length + 1, strlen(full + length));
+  }
+  free(here);
+  return path;
+}
+
 char *
 fuzzer_find_seeds(const char *subject)
 {
-  return find("../corpus", PKGDATADIR "/corpus", subject, "", R_OK | X_OK);
+  return shorten(find("../corpus", PKGDATADIR "/corpus", subject, "",
+                      R_OK | X_OK));
 }
 
 /* ---- libFuzzer ------------------------------------------------------- */
