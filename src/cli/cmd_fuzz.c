@@ -381,7 +381,7 @@ stop_workers(struct session *session)
 static int
 fuzz(struct session *session)
 {
-  double next_progress = 0;
+  double next_progress = isatty(STDERR_FILENO) ? 0.5 : 10;
   int error = 0;
 
   clock_gettime(CLOCK_MONOTONIC, &session->start);

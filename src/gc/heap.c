@@ -42,37 +42,6 @@ gc_memory_resize(struct gc_heap *heap, void *block, size_t old_size,
   return result;
 }
 
-size_t
-gc_object_size(const struct gc_object *object)
-{
-  switch ((enum gc_kind)object->kind) {
-  case GC_KIND_STRING_SHORT:
-  case GC_KIND_STRING_LONG:
-    return gc_string_size(((const struct gc_string *)object)->length);
-  case GC_KIND_TABLE:
-    return sizeof(struct gc_table);
-  case GC_KIND_USERDATA: {
-    const struct gc_userdata *userdata = (const struct gc_userdata *)object;
-
-    return gc_userdata_size(userdata->size, userdata->user_value_count);
-  }
-  case GC_KIND_NATIVE_CLOSURE:
-    return gc_native_closure_size(
-        ((const struct gc_native_closure *)object)->value_count);
-  case GC_KIND_CLOSURE:
-    return gc_closure_size(((const struct gc_closure *)object)->upvalue_count);
-  case GC_KIND_THREAD:
-    return sizeof(struct gc_thread);
-  case GC_KIND_PROTOTYPE:
-    return sizeof(struct gc_prototype);
-  case GC_KIND_UPVALUE:
-    return sizeof(struct gc_upvalue);
-  case GC_KIND_COUNT:
-    break;
-  }
-  return 0;
-}
-
 /* ---- choke points ---------------------------------------------------- */
 
 void
@@ -81,18 +50,6 @@ gc_tell(struct gc_heap *heap, const struct gc_event *event)
   if (heap->listener != NULL) {
     heap->listener->event(heap->listener, event);
   }
-}
-
-enum gc_colour
-gc_colour_of(const struct gc_heap *heap, const struct gc_object *object)
-{
-  if (gc_is_black(object)) {
-    return GC_BLACK;
-  }
-  if (!gc_is_white(object)) {
-    return GC_GREY;
-  }
-  return gc_is_dead(heap, object) ? GC_WHITE_OTHER : GC_WHITE_CURRENT;
 }
 
 static uint8_t

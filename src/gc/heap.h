@@ -107,8 +107,6 @@ void gc_object_fix(struct gc_heap *heap, struct gc_object *object);
 
 /* ---- colours: the choke points (heap.c) ------------------------------ */
 
-enum gc_colour gc_colour_of(const struct gc_heap *heap,
-                            const struct gc_object *object);
 void gc_set_colour(struct gc_heap *heap, struct gc_object *object,
                    enum gc_colour colour);
 void gc_set_phase(struct gc_heap *heap, enum gc_phase phase);
@@ -139,6 +137,18 @@ static inline bool
 gc_is_dead(const struct gc_heap *heap, const struct gc_object *object)
 {
   return object->mark & (GC_MARK_WHITES & ~heap->current_white);
+}
+
+static inline enum gc_colour
+gc_colour_of(const struct gc_heap *heap, const struct gc_object *object)
+{
+  if (gc_is_black(object)) {
+    return GC_BLACK;
+  }
+  if (!gc_is_white(object)) {
+    return GC_GREY;
+  }
+  return gc_is_dead(heap, object) ? GC_WHITE_OTHER : GC_WHITE_CURRENT;
 }
 
 static inline bool

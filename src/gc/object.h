@@ -217,7 +217,36 @@ gc_closure_size(uint8_t upvalues)
   return sizeof(struct gc_closure) + upvalues * sizeof(struct gc_upvalue *);
 }
 
-size_t gc_object_size(const struct gc_object *object); /* heap.c */
+static inline size_t
+gc_object_size(const struct gc_object *object)
+{
+  switch ((enum gc_kind)object->kind) {
+  case GC_KIND_STRING_SHORT:
+  case GC_KIND_STRING_LONG:
+    return gc_string_size(((const struct gc_string *)object)->length);
+  case GC_KIND_TABLE:
+    return sizeof(struct gc_table);
+  case GC_KIND_USERDATA: {
+    const struct gc_userdata *userdata = (const struct gc_userdata *)object;
+
+    return gc_userdata_size(userdata->size, userdata->user_value_count);
+  }
+  case GC_KIND_NATIVE_CLOSURE:
+    return gc_native_closure_size(
+        ((const struct gc_native_closure *)object)->value_count);
+  case GC_KIND_CLOSURE:
+    return gc_closure_size(((const struct gc_closure *)object)->upvalue_count);
+  case GC_KIND_THREAD:
+    return sizeof(struct gc_thread);
+  case GC_KIND_PROTOTYPE:
+    return sizeof(struct gc_prototype);
+  case GC_KIND_UPVALUE:
+    return sizeof(struct gc_upvalue);
+  case GC_KIND_COUNT:
+    break;
+  }
+  return 0;
+}
 
 /* The link of the grey lists. Kinds that are never on one (strings and
  * upvalues) have none and must not be asked. All others have it first. */

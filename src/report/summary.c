@@ -126,7 +126,7 @@ print_colours(FILE *stream, const struct oracle_stats *oracle)
 void
 summary_print(FILE *stream, const struct summary *sum, double seconds)
 {
-  fprintf(stream, "Summary of %.0f seconds\n\n", seconds);
+  fprintf(stream, "Summary of %.1f seconds\n\n", seconds);
   fprintf(stream, "    executions      %16s   %s a second\n",
           number(sum->executions).text, rate(sum->executions, seconds).text);
   fprintf(stream, "    checked steps   %16s   %s a second\n",

@@ -42,6 +42,7 @@ struct survey {
   struct subject_visitor *visitor;
   const struct gc_heap *heap;
   bool dead; /* the object last shown is: it has parts but no edges */
+  bool table_is_broken; /* the string table: no string is looked for there */
 };
 
 static bool
@@ -371,30 +372,36 @@ survey_thread(const struct survey *s, const struct gc_thread *thread)
 
 /* ---- strings --------------------------------------------------------- */
 
+/* The whole table: each chain leads to live strings only. Comes before all
+ * strings, so that is_interned() may follow chains unasked. */
+static void
+survey_string_table(struct survey *s)
+{
+  const struct gc_string_table *table = &s->heap->strings;
+  part(s, table->buckets, table->bucket_count * sizeof *table->buckets);
+  s->table_is_broken = !may_follow(s, table->buckets, "string table");
+  if (s->table_is_broken)
+    return;
+  for (uint32_t i = 0; i < table->bucket_count; i++)
+    for (const struct gc_string *link = table->buckets[i]; link;
+         link = link->chain)
+      if (!may_follow(s, link, "string table")) {
+        s->table_is_broken = true;
+        break;
+      }
+}
+
 static bool
 is_interned(const struct survey *s, const struct gc_string *string)
 {
   const struct gc_string_table *table = &s->heap->strings;
   const struct gc_string *link =
       table->buckets[string->hash & (table->bucket_count - 1)];
-  while (link && link != string && is_live(s, link))
+  if (s->table_is_broken)
+    return true;
+  while (link && link != string)
     link = link->chain;
   return link == string;
-}
-
-/* The whole table: each chain leads to live strings only. */
-static void
-survey_string_table(const struct survey *s)
-{
-  const struct gc_string_table *table = &s->heap->strings;
-  part(s, table->buckets, table->bucket_count * sizeof *table->buckets);
-  if (!may_follow(s, table->buckets, "string table"))
-    return;
-  for (uint32_t i = 0; i < table->bucket_count; i++)
-    for (const struct gc_string *link = table->buckets[i]; link;
-         link = link->chain)
-      if (!may_follow(s, link, "string table"))
-        break;
 }
 
 /* ---- the heap -------------------------------------------------------- */
