@@ -670,8 +670,7 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
   case OP_JOIN:
     return apply_join(shadow, op);
   case OP_CLOSEUP:
-    shadow_close_cells(shadow, shadow_frame_now(shadow), (uint32_t)op.a);
-    return SHADOW_OK;
+    return shadow_closeup(shadow, op);
   case OP_LOAD:
     return apply_load(shadow, op);
   case OP_CALL:

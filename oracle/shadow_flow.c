@@ -213,6 +213,21 @@ drop_varargs(struct shadow *shadow, struct shadow_frame *frame)
   frame->vararg_count = 0;
 }
 
+/* Its to-be-closed values have been closed. */
+static void
+drop_closing(struct shadow *shadow, struct shadow_frame *frame)
+{
+  uint64_t sum = 0;
+
+  for (uint32_t i = 0; i < frame->closing_count; i++) {
+    sum += shadow_hash(SUBJECT_LABEL_TBC, shadow_register_key(frame->depth, i),
+                       frame->closing[i]);
+    shadow_lose(shadow, frame->closing[i]);
+  }
+  shadow->nodes[frame->thread].sum -= sum;
+  frame->closing_count = 0;
+}
+
 /* Closes its cells and drops all that it holds. */
 static void
 empty_frame(struct shadow *shadow, struct shadow_frame *frame)
@@ -228,16 +243,11 @@ empty_frame(struct shadow *shadow, struct shadow_frame *frame)
                     shadow_register_key(frame->depth, i), frame->registers[i]);
     shadow_lose(shadow, frame->registers[i]);
   }
-  for (uint32_t i = 0; i < frame->closing_count; i++) {
-    sum += shadow_hash(SUBJECT_LABEL_TBC, shadow_register_key(frame->depth, i),
-                       frame->closing[i]);
-    shadow_lose(shadow, frame->closing[i]);
-  }
   shadow->nodes[frame->thread].sum -= sum;
   drop_varargs(shadow, frame);
+  drop_closing(shadow, frame);
   memset(frame->registers, 0, sizeof frame->registers);
   frame->function = shadow_nil();
-  frame->closing_count = 0;
 }
 
 static void
@@ -392,6 +402,18 @@ shadow_tbc(struct shadow *shadow, struct op op)
   frame->closing[n] = value;
   shadow->nodes[frame->thread].sum += shadow_hash(
       SUBJECT_LABEL_TBC, shadow_register_key(frame->depth, n), value);
+  return SHADOW_OK;
+}
+
+/* The frame's to-be-closed values lie above its registers: they go whatever
+ * the register is. */
+enum shadow_result
+shadow_closeup(struct shadow *shadow, struct op op)
+{
+  struct shadow_frame *frame = shadow_frame_now(shadow);
+
+  shadow_close_cells(shadow, frame, (uint32_t)op.a);
+  drop_closing(shadow, frame);
   return SHADOW_OK;
 }
 

@@ -353,6 +353,7 @@ enum shadow_result shadow_call(struct shadow *shadow, struct op op);
 enum shadow_result shadow_tailcall(struct shadow *shadow, struct op op);
 enum shadow_result shadow_return(struct shadow *shadow, struct op op);
 enum shadow_result shadow_error(struct shadow *shadow, struct op op);
+enum shadow_result shadow_closeup(struct shadow *shadow, struct op op);
 enum shadow_result shadow_tbc(struct shadow *shadow, struct op op);
 enum shadow_result shadow_conew(struct shadow *shadow, struct op op);
 enum shadow_result shadow_resume(struct shadow *shadow, struct op op);

@@ -214,7 +214,7 @@ test_shadow_flow_tbc_holds_until_the_frame_is_left(void **state)
               "userdata 5");
   expect_edge(shadow, SHADOW_MAIN, SUBJECT_LABEL_TBC, integer_value(65536 + 4),
               "none");
-  run(shadow, "closeup 0; settop 0");
+  run(shadow, "settop 0");
   assert_true(shadow_is_reachable(shadow, id));
   run(shadow, "return r0 0; nil r2");
   assert_true(shadow_is_reachable(shadow, id));
@@ -222,6 +222,29 @@ test_shadow_flow_tbc_holds_until_the_frame_is_left(void **state)
               "userdata 5");
   expect_edge(shadow, SHADOW_MAIN, SUBJECT_LABEL_TBC, integer_value(65536),
               "none");
+}
+
+/* They lie above all registers, and go with whatever block is left. */
+static void
+test_shadow_flow_closeup_closes_what_is_to_be_closed(void **state)
+{
+  struct shadow *shadow = *state;
+  uint32_t first, second;
+
+  run(shadow, "cfunc r0 1; newtable r1 0 0; newtable r2 0 0; setmeta r1 r1; "
+              "setmeta r2 r1; setevent r1 __close r0; tbc r2; call r0 r1 2; "
+              "newtable r2 0 0; setmeta r2 r0; tbc r2; tbc r2; nil r2");
+  first = SHADOW_FIRST + 1;
+  second = SHADOW_FIRST + 2;
+  assert_true(shadow_is_reachable(shadow, second));
+  run(shadow, "closeup 16");
+  assert_false(shadow_is_reachable(shadow, second));
+  expect_edge(shadow, SHADOW_MAIN, SUBJECT_LABEL_TBC, integer_value(65536),
+              "none");
+  run(shadow, "return r0 0; nil r2; nil r0");
+  assert_true(shadow_is_reachable(shadow, first));
+  run(shadow, "closeup 3");
+  assert_false(shadow_is_reachable(shadow, first));
 }
 
 /* ---- coroutines ------------------------------------------------------ */
@@ -427,6 +450,7 @@ main(void)
       TEST(settop_clears_from_a_register_on),
       TEST(errors_unwind_to_the_protected_frame),
       TEST(tbc_holds_until_the_frame_is_left),
+      TEST(closeup_closes_what_is_to_be_closed),
       TEST(coroutines_run_and_yield),
       TEST(coroutines_keep_their_registers),
       TEST(coroutines_finish_without_frames),
