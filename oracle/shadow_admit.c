@@ -392,9 +392,10 @@ shadow_admits(const struct shadow *shadow, struct op op)
   case OP_GETREF:
     return shadow_is_reference(shadow, shadow_register(shadow, op.b));
   case OP_MICROSTEP:
-    return op.a <= OP_MICROSTEP_MAX;
+    return op.a <=
+           (shadow->is_large ? OP_MICROSTEP_MAX : OP_MICROSTEP_SMALL_MAX);
   case OP_CHURN:
-    return shadow->is_large || op.a <= OP_NODES_SMALL_MAX;
+    return shadow->is_large || op.a <= OP_CHURN_SMALL_MAX;
   case OP_CHAIN:
     return op.b > 0 && fits_nodes(shadow, (uint32_t)op.b);
   case OP_WIDE:

@@ -112,11 +112,11 @@ static const struct range ranges[OP_COUNT] = {
     [OP_CALLV] = {0, 8, OP_VARARGS_MAX},
     [OP_VARARG] = {0, 8, OP_VARARGS_MAX},
     [OP_RESERVE] = {1, 63, OP_RESERVE_SMALL_MAX},
-    [OP_MICROSTEP] = {1, 20, OP_MICROSTEP_MAX},
+    [OP_MICROSTEP] = {1, 20, OP_MICROSTEP_SMALL_MAX},
     [OP_STEP] = {0, 8, 1000},
     [OP_FAILALLOC] = {0, 63, 1000},
     [OP_HEAPLIMIT] = {0, 63, 1000},
-    [OP_CHURN] = {1, 63, 1000},
+    [OP_CHURN] = {1, 63, OP_CHURN_SMALL_MAX},
     [OP_CHAIN] = {1, 63, 1000},
     [OP_WIDE] = {1, 63, 1000},
 };

@@ -173,6 +173,8 @@ static const struct {
     {"to-be-closed values of a frame", OP_TBC_MAX},
     {"links of __index or __newindex", OP_META_CHAIN_MAX},
     {"micro-steps of one operation", OP_MICROSTEP_MAX},
+    {"the same, small scale", OP_MICROSTEP_SMALL_MAX},
+    {"tables of churn, small scale", OP_CHURN_SMALL_MAX},
     {"stack slots of reserve, small scale", OP_RESERVE_SMALL_MAX},
     {"stack slots of reserve, large scale", OP_RESERVE_LARGE_MAX},
     {"objects made by a stream, small scale", OP_NODES_SMALL_MAX},

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 
-# Not instrumented for the fuzzer: the survey runs at every check and would
-# cost more than all the rest; what an operation reaches shows in src/gc.
+# Instrumented like the collector: the adapter is how inputs reach it.
 
 noinst_LIBRARIES += %D%/libpenumbra_subjects.a
 %C%_libpenumbra_subjects_a_SOURCES = \
@@ -11,3 +10,4 @@ noinst_LIBRARIES += %D%/libpenumbra_subjects.a
 	%D%/subjects.c \
 	%D%/subjects.h \
 	%D%/traits.def
+%C%_libpenumbra_subjects_a_CFLAGS = $(AM_CFLAGS) $(FUZZ_CFLAGS)
