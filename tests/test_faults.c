@@ -158,25 +158,24 @@ main(void)
        fault->name && count < 2 * FAULTS_MAX; fault++) {
     snprintf(names[count], sizeof names[0], "fault %s is caught by %s",
              fault->name, fault->law);
-    tests[count] = (struct CMUnitTest){
-        .name = names[count],
-        .test_func = test_fault_is_caught_with_its_law,
-        .initial_state = (void *)(uintptr_t)fault};
+    tests[count] =
+        (struct CMUnitTest){.name = names[count],
+                            .test_func = test_fault_is_caught_with_its_law,
+                            .initial_state = (void *)(uintptr_t)fault};
     count++;
     snprintf(names[count], sizeof names[0], "seed of %s is clean without it",
              fault->name);
-    tests[count] = (struct CMUnitTest){
-        .name = names[count],
-        .test_func = test_fault_seed_is_clean_without_it,
-        .initial_state = (void *)(uintptr_t)fault};
+    tests[count] =
+        (struct CMUnitTest){.name = names[count],
+                            .test_func = test_fault_seed_is_clean_without_it,
+                            .initial_state = (void *)(uintptr_t)fault};
     count++;
   }
   if (count == 0) {
     puts("1..0 # SKIP this build has no seeded faults");
     return 0;
   }
-  tests[count++] = (struct CMUnitTest){
-      .name = "test_fault_for_every_law",
-      .test_func = test_fault_for_every_law};
+  tests[count++] = (struct CMUnitTest){.name = "test_fault_for_every_law",
+                                       .test_func = test_fault_for_every_law};
   return _cmocka_run_group_tests("faults", tests, count, NULL, NULL);
 }

@@ -95,11 +95,9 @@ arena_new(void)
   struct arena *arena = calloc(1, sizeof *arena);
   if (!arena)
     return NULL;
-  void *memory = mmap((void *)(uintptr_t)ARENA_BASE, ARENA_SIZE,
-                      PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-                          MAP_FIXED_NOREPLACE,
-                      -1, 0);
+  void *memory = mmap(
+      (void *)(uintptr_t)ARENA_BASE, ARENA_SIZE, PROT_READ | PROT_WRITE,
+      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (memory == MAP_FAILED)
     goto fail;
   arena->memory = memory;

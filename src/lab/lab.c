@@ -29,9 +29,9 @@
 
 enum {
   DENSE_OBJECTS_MAX = 500000,
-  STEPS_SLACK = 1000,   /* micro-steps that a cycle may take beside ... */
-  STEPS_PER_BLOCK = 16, /* ... so many for each block, live or made by the
-                         * operation */
+  STEPS_SLACK = 1000,       /* micro-steps that a cycle may take beside ... */
+  STEPS_PER_BLOCK = 16,     /* ... so many for each block, live or made by the
+                             * operation */
   ALLOCATIONS_MAX = 1 << 24 /* of one operation */
 };
 
@@ -145,8 +145,8 @@ sink_event(struct subject_sink *sink, const struct subject_event *event)
     return;
   hash_word(lab, event->base ^ event->value << 20);
   hash_word(lab, event->size << 32 ^ (uint32_t)event->type << 24 ^
-                     (uint32_t)event->kind << 16 ^
-                     (uint32_t)event->from << 8 ^ event->to);
+                     (uint32_t)event->kind << 16 ^ (uint32_t)event->from << 8 ^
+                     event->to);
   if (lab->options->observer && lab->options->observer->event)
     lab->options->observer->event(lab->options->observer, event);
   if (event->type == SUBJECT_EVENT_EXHAUSTED)
@@ -353,8 +353,7 @@ sign(const struct lab *lab, struct lab_result *result)
   snprintf(result->signature, sizeof result->signature, "%s|%s|%s|%s",
            law_infos[finding->law].id, finding->kinds,
            lab_phase_text(finding->phase),
-           lab->operation < OP_COUNT ? op_infos[lab->operation].name
-                                     : "open");
+           lab->operation < OP_COUNT ? op_infos[lab->operation].name : "open");
 }
 
 static void

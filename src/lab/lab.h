@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "oracle/oracle.h"
 #include "ops/ops.h"
+#include "oracle/oracle.h"
 #include "subject.h"
 
 struct lab;
@@ -46,13 +46,13 @@ enum { LAB_SIGNATURE_MAX = 160, LAB_REASON_MAX = 240 };
 
 struct lab_result {
   enum lab_verdict verdict;
-  enum law law;              /* LAW_NONE unless broken */
-  char reason[LAB_REASON_MAX]; /* unchecked: why */
+  enum law law;                      /* LAW_NONE unless broken */
+  char reason[LAB_REASON_MAX];       /* unchecked: why */
   char signature[LAB_SIGNATURE_MAX]; /* "law|kinds|phase|operation" */
-  size_t op_index;           /* broken: the operation; else how many came */
-  uint64_t micro_step;       /* broken: micro-steps ended before; from 0 */
+  size_t op_index;     /* broken: the operation; else how many came */
+  uint64_t micro_step; /* broken: micro-steps ended before; from 0 */
   uint64_t ops_run, ops_skipped, micro_steps, checks;
-  uint64_t trace_hash;       /* of operations, statuses and events */
+  uint64_t trace_hash; /* of operations, statuses and events */
 };
 
 /* NULL if the arena's addresses are taken or on no memory: errno says. */

@@ -94,10 +94,8 @@ size_t
 stream_shrink(struct stream *stream, shrink_predicate holds, void *user,
               size_t runs_max)
 {
-  struct shrinker s = {.stream = stream,
-                       .holds = holds,
-                       .user = user,
-                       .runs_max = runs_max};
+  struct shrinker s = {
+      .stream = stream, .holds = holds, .user = user, .runs_max = runs_max};
   s.candidate.ops = malloc((stream->count + 1) * sizeof *stream->ops);
   if (!s.candidate.ops)
     return 0;

@@ -16,7 +16,7 @@ typedef bool (*shrink_predicate)(void *user, const struct stream *stream);
 
 /* Changes stream in place; it holds for stream at the start and at the end.
  * At most runs_max calls of holds. Returns how many were made. */
-size_t stream_shrink(struct stream *stream, shrink_predicate holds,
-                     void *user, size_t runs_max);
+size_t stream_shrink(struct stream *stream, shrink_predicate holds, void *user,
+                     size_t runs_max);
 
 #endif

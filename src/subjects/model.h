@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The adapter of the built-in collector, shared by its two files: model.c
- * performs operations through gc.h, model_survey.c shows the heap. Nobody
- * else includes it.
+ * The adapter of the built-in collector, shared by its files: model.c opens,
+ * closes and performs operations on frames, coroutines and roots,
+ * model_objects.c those on values, both through gc.h; model_survey.c shows the
+ * heap. Nobody else includes it.
  */
 #ifndef PENUMBRA_SUBJECTS_MODEL_H
 #define PENUMBRA_SUBJECTS_MODEL_H
@@ -30,6 +31,10 @@ struct subject_instance {
 /* Light C functions by number. */
 extern const gc_native model_natives[MODEL_NATIVES];
 
+struct subject_value model_integer_answer(int64_t value);
+/* Operations on values; UNSUPPORTED for any other. */
+enum subject_status model_perform_object(struct gc_thread *t, struct op op,
+                                         struct subject_answer *answer);
 enum subject_phase model_phase(struct subject_instance *model);
 void model_survey(struct subject_instance *model,
                   struct subject_visitor *visitor);

@@ -21,8 +21,7 @@ _Static_assert((int)GC_KIND_STRING_SHORT == (int)SUBJECT_KIND_STRING_SHORT &&
                    (int)GC_KIND_STRING_LONG == (int)SUBJECT_KIND_STRING_LONG &&
                    (int)GC_KIND_TABLE == (int)SUBJECT_KIND_TABLE &&
                    (int)GC_KIND_USERDATA == (int)SUBJECT_KIND_USERDATA &&
-                   (int)GC_KIND_NATIVE_CLOSURE ==
-                       (int)SUBJECT_KIND_CCLOSURE &&
+                   (int)GC_KIND_NATIVE_CLOSURE == (int)SUBJECT_KIND_CCLOSURE &&
                    (int)GC_KIND_CLOSURE == (int)SUBJECT_KIND_CLOSURE &&
                    (int)GC_KIND_THREAD == (int)SUBJECT_KIND_THREAD &&
                    (int)GC_KIND_PROTOTYPE == (int)SUBJECT_KIND_PROTOTYPE &&
@@ -124,8 +123,8 @@ object_value(const void *object)
 }
 
 static void
-edge(const struct survey *s, enum subject_label label,
-     struct subject_value key, struct subject_value value)
+edge(const struct survey *s, enum subject_label label, struct subject_value key,
+     struct subject_value value)
 {
   if (value.tag == SUBJECT_NIL || s->dead)
     return;
@@ -143,8 +142,7 @@ edge_to(const struct survey *s, enum subject_label label, uint64_t n,
 
 /* An edge without key: key nil. */
 static void
-plain_edge(const struct survey *s, enum subject_label label,
-           const void *object)
+plain_edge(const struct survey *s, enum subject_label label, const void *object)
 {
   if (object)
     edge(s, label, (struct subject_value){0, SUBJECT_NIL},
@@ -195,8 +193,7 @@ survey_table(const struct survey *s, const struct gc_table *table)
     struct gc_value key = {.tag = GC_TAG_INTEGER, .as.integer = i + 1};
     entry(s, table, &key, &table->array[i]);
   }
-  if (table->node_count &&
-      !may_follow(s, table->nodes, "hash part of a table"))
+  if (table->node_count && !may_follow(s, table->nodes, "hash part of a table"))
     return;
   for (uint32_t i = 0; i < table->node_count; i++)
     entry(s, table, &table->nodes[i].key, &table->nodes[i].value);
@@ -250,8 +247,7 @@ is_in_stack(const struct survey *s, const struct gc_value *slot,
             const struct gc_thread *thread)
 {
   return thread && slot >= thread->stack &&
-         slot < thread->stack + thread->stack_size &&
-         is_live(s, thread->stack);
+         slot < thread->stack + thread->stack_size && is_live(s, thread->stack);
 }
 
 /* Whether slot lies in the stack of a live thread. The running and the main
@@ -307,11 +303,10 @@ survey_frame(const struct survey *s, const struct gc_thread *thread,
          value_of(&thread->stack[i]));
   for (uint32_t i = registers_end; i < end; i++) {
     enum subject_label label = SUBJECT_LABEL_INTERNAL;
-    while (to_close < thread->to_close_count &&
-           thread->to_close[to_close] < i)
+    while (to_close < thread->to_close_count && thread->to_close[to_close] < i)
       to_close++;
-    bool closes = to_close < thread->to_close_count &&
-                  thread->to_close[to_close] == i;
+    bool closes =
+        to_close < thread->to_close_count && thread->to_close[to_close] == i;
     if (closes)
       label = SUBJECT_LABEL_TBC;
     else if (i + 1 == thread->top && thread->status == GC_THREAD_NORMAL)
@@ -448,9 +443,9 @@ survey_object(struct survey *s, const struct gc_object *object,
       .kind = object->kind,
       .colour = (uint8_t)gc_colour_of(s->heap, object),
       .list = (uint8_t)list,
-      .flags = (uint8_t)((swept ? SUBJECT_OBJECT_SWEPT : 0) |
-                         (object->mark & GC_MARK_FIXED ? SUBJECT_OBJECT_FIXED
-                                                       : 0))};
+      .flags =
+          (uint8_t)((swept ? SUBJECT_OBJECT_SWEPT : 0) |
+                    (object->mark & GC_MARK_FIXED ? SUBJECT_OBJECT_FIXED : 0))};
   s->dead = gc_is_dead(s->heap, object);
   if (object->kind <= GC_KIND_STRING_LONG) {
     const struct gc_string *string = (const struct gc_string *)object;
@@ -531,8 +526,8 @@ survey_root(struct survey *s, const struct subject_instance *model)
       is_live(s, heap->registry.as.object)) {
     struct gc_value key = {.tag = GC_TAG_INTEGER,
                            .as.integer = GC_REGISTRY_GLOBALS};
-    const struct gc_value *globals = gc_table_get(
-        (const struct gc_table *)heap->registry.as.object, &key);
+    const struct gc_value *globals =
+        gc_table_get((const struct gc_table *)heap->registry.as.object, &key);
     if (globals)
       edge(s, SUBJECT_LABEL_GLOBALS, (struct subject_value){0, SUBJECT_NIL},
            value_of(globals));

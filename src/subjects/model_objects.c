@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The adapter's operations that make, read and write values: scalars, strings,
+ * tables, userdata, functions, and the load operations that make many. See
+ * model.h; the operations on frames, coroutines and roots are in model.c.
+ */
+#include "gc/gc.h"
+#include "subjects/model.h"
+#include "subjects/model_stack.h"
+
+struct subject_value
+model_integer_answer(int64_t value)
+{
+  return (struct subject_value){.bits = (uint64_t)value,
+                                .tag = SUBJECT_INTEGER};
+}
+
+static struct subject_value
+value_answer(const struct gc_thread *t, int index)
+{
+  struct subject_value v = {.tag = SUBJECT_NIL};
+  switch (gc_type_of(t, index)) {
+  case GC_TYPE_NIL:
+    break;
+  case GC_TYPE_BOOLEAN:
+    v = (struct subject_value){gc_to_boolean(t, index), SUBJECT_BOOLEAN};
+    break;
+  case GC_TYPE_INTEGER:
+    v = model_integer_answer(gc_to_integer(t, index));
+    break;
+  case GC_TYPE_FLOAT: {
+    union {
+      double number;
+      uint64_t bits;
+    } pun = {.number = gc_to_float(t, index)};
+    v = (struct subject_value){pun.bits, SUBJECT_FLOAT};
+    break;
+  }
+  case GC_TYPE_POINTER:
+    v = (struct subject_value){(uint64_t)(uintptr_t)gc_to_pointer(t, index),
+                               SUBJECT_LIGHTUD};
+    break;
+  case GC_TYPE_NATIVE:
+    v = (struct subject_value){0, SUBJECT_CFUNC};
+    while (v.bits < MODEL_NATIVES &&
+           model_natives[v.bits] != gc_to_native(t, index))
+      v.bits++;
+    break;
+  case GC_TYPE_STRING:
+  case GC_TYPE_TABLE:
+  case GC_TYPE_USERDATA:
+  case GC_TYPE_FUNCTION:
+  case GC_TYPE_THREAD:
+    v = (struct subject_value){(uint64_t)(uintptr_t)gc_to_object(t, index),
+                               SUBJECT_OBJECT};
+    break;
+  }
+  return v;
+}
+
+/* ---- operations by group --------------------------------------------- */
+
+static enum subject_status
+long_string(struct gc_thread *t, struct op op)
+{
+  char bytes[OP_STRING_MAX];
+  size_t length = op_string_long(op.b, op.c, bytes);
+  return deliver(t, gc_push_string(t, bytes, length), op.a);
+}
+
+static enum subject_status
+concat(struct gc_thread *t, struct op op)
+{
+  gc_push_copy(t, slot(op.b));
+  gc_push_copy(t, slot(op.c));
+  return deliver(t, gc_concat(t), op.a);
+}
+
+static enum subject_status
+table_get(struct gc_thread *t, struct op op)
+{
+  gc_push_copy(t, slot(op.c));
+  gc_raw_get(t, slot(op.b));
+  gc_replace(t, slot(op.a));
+  return SUBJECT_DONE;
+}
+
+static enum subject_status
+table_set(struct gc_thread *t, struct op op)
+{
+  gc_push_copy(t, slot(op.b));
+  gc_push_copy(t, slot(op.c));
+  return finish_store(t, gc_raw_set(t, slot(op.a)));
+}
+
+static enum subject_status
+table_gets(struct gc_thread *t, struct op op)
+{
+  if (push_name(t, op_string_name, op.c) != GC_OK)
+    return give_up(t);
+  gc_raw_get(t, slot(op.b));
+  gc_replace(t, slot(op.a));
+  return SUBJECT_DONE;
+}
+
+static enum subject_status
+table_delete(struct gc_thread *t, struct op op)
+{
+  gc_push_copy(t, slot(op.b));
+  gc_push_nil(t);
+  return finish_store(t, gc_raw_set(t, slot(op.a)));
+}
+
+static enum subject_status
+append(struct gc_thread *t, struct op op, struct subject_answer *answer)
+{
+  int64_t index = gc_length(t, slot(op.a)) + 1;
+  answer->value[0] = model_integer_answer(index);
+  gc_push_copy(t, slot(op.b));
+  return finish_store(t, gc_raw_seti(t, slot(op.a), index));
+}
+
+static enum subject_status
+length(struct gc_thread *t, struct op op, struct subject_answer *answer)
+{
+  int64_t n = gc_length(t, slot(op.b));
+  answer->value[0] = model_integer_answer(n);
+  gc_push_integer(t, n);
+  gc_replace(t, slot(op.a));
+  return SUBJECT_DONE;
+}
+
+static enum subject_status
+next(struct gc_thread *t, struct op op, struct subject_answer *answer)
+{
+  gc_push_copy(t, slot(op.b));
+  if (!gc_next(t, slot(op.a))) {
+    gc_push_nil(t);
+    gc_push_nil(t);
+  }
+  answer->value[0] = value_answer(t, -2);
+  answer->value[1] = value_answer(t, -1);
+  gc_copy(t, -2, slot(op.b));
+  gc_copy(t, -1, slot(op.c));
+  gc_pop(t, 2);
+  return SUBJECT_DONE;
+}
+
+static enum subject_status
+index_get(struct gc_thread *t, struct op op)
+{
+  gc_push_copy(t, slot(op.c));
+  if (gc_get(t, slot(op.b)) != GC_OK) {
+    give_up(t);
+    return SUBJECT_ERROR;
+  }
+  gc_replace(t, slot(op.a));
+  return SUBJECT_DONE;
+}
+
+static enum subject_status
+index_set(struct gc_thread *t, struct op op)
+{
+  gc_push_copy(t, slot(op.b));
+  gc_push_copy(t, slot(op.c));
+  enum gc_status status = gc_set(t, slot(op.a));
+  if (status == GC_OK)
+    return SUBJECT_DONE;
+  give_up(t);
+  return status == GC_NO_MEMORY ? SUBJECT_NO_MEMORY : SUBJECT_ERROR;
+}
+
+static enum subject_status
+set_metatable(struct gc_thread *t, struct op op)
+{
+  gc_push_copy(t, slot(op.b));
+  gc_set_metatable(t, slot(op.a));
+  return SUBJECT_DONE;
+}
+
+static enum subject_status
+get_user_value(struct gc_thread *t, struct op op)
+{
+  if (!gc_get_user_value(t, slot(op.b), (uint16_t)op.c))
+    return SUBJECT_ERROR;
+  gc_replace(t, slot(op.a));
+  return SUBJECT_DONE;
+}
+
+static enum subject_status
+set_user_value(struct gc_thread *t, struct op op)
+{
+  gc_push_copy(t, slot(op.c));
+  if (gc_set_user_value(t, slot(op.a), (uint16_t)op.b))
+    return SUBJECT_DONE;
+  give_up(t);
+  return SUBJECT_ERROR;
+}
+
+/* ---- functions ------------------------------------------------------- */
+
+static enum subject_status
+native_closure(struct gc_thread *t, struct op op)
+{
+  push_registers(t, op.b, op.c);
+  return deliver(t, gc_new_native_closure(t, model_natives[0], (uint8_t)op.c),
+                 op.a);
+}
+
+static enum subject_status
+closure(struct gc_thread *t, struct op op)
+{
+  struct gc_capture captures[MODEL_DRIVERS];
+  for (int32_t i = 0; i < op.c; i++)
+    captures[i] =
+        (struct gc_capture){.in_stack = true, .index = (uint8_t)slot(op.b + i)};
+  gc_raw_geti(t, GC_INDEX_REGISTRY, MODEL_DRIVER + op.c);
+  if (gc_new_closure(t, -1, captures, (uint8_t)op.c) != GC_OK)
+    return give_up(t);
+  gc_replace(t, slot(op.a));
+  gc_pop(t, 1);
+  return SUBJECT_DONE;
+}
+
+static enum subject_status
+share(struct gc_thread *t, struct op op)
+{
+  struct gc_capture captures[UINT8_MAX];
+  uint8_t count = gc_upvalue_count(t, slot(op.b));
+  for (uint8_t i = 0; i < count; i++)
+    captures[i] = (struct gc_capture){.in_stack = false, .index = i};
+  return deliver(t, gc_new_closure(t, slot(op.b), captures, count), op.a);
+}
+
+static enum subject_status
+get_upvalue(struct gc_thread *t, struct op op)
+{
+  gc_get_upvalue(t, slot(op.b), (uint8_t)op.c);
+  gc_replace(t, slot(op.a));
+  return SUBJECT_DONE;
+}
+
+static enum subject_status
+set_upvalue(struct gc_thread *t, struct op op)
+{
+  gc_push_copy(t, slot(op.c));
+  gc_set_upvalue(t, slot(op.a), (uint8_t)op.b);
+  return SUBJECT_DONE;
+}
+
+/* A builder reads its source piece by piece, and whatever gives it the pieces
+ * may let the collector run. */
+static void
+step_between(struct gc_thread *t)
+{
+  struct gc_heap *heap = gc_heap_of(t);
+  if (!gc_is_stopped(heap))
+    gc_micro_step(heap);
+}
+
+/* Adds count constants to the prototype of the closure at the top: short
+ * strings and, every fourth, a long one. */
+static bool
+add_constants(struct gc_thread *t, int32_t count)
+{
+  char bytes[OP_STRING_MAX];
+  for (int32_t i = 0; i < count; i++) {
+    size_t size = i % 4 == 3 ? op_string_long(i, i, bytes)
+                             : op_string_name(1024 + i, bytes);
+    if (gc_push_string(t, bytes, size) != GC_OK ||
+        gc_prototype_add_constant(t, -2) != GC_OK)
+      return false;
+    step_between(t);
+  }
+  return true;
+}
+
+static bool
+add_nested(struct gc_thread *t, int32_t count, int32_t constants)
+{
+  for (int32_t i = 0; i < count; i++) {
+    if (gc_new_prototype(t, 0) != GC_OK || !add_constants(t, constants) ||
+        gc_prototype_add_nested(t, -2) != GC_OK)
+      return false;
+    step_between(t);
+  }
+  return true;
+}
+
+static enum subject_status
+load(struct gc_thread *t, struct op op)
+{
+  if (gc_new_prototype(t, 1) != GC_OK || !add_constants(t, op.b) ||
+      !add_nested(t, op.c, op.b / 2))
+    return give_up(t);
+  gc_raw_geti(t, GC_INDEX_REGISTRY, GC_REGISTRY_GLOBALS);
+  if (gc_new_closure_over_values(t, -2, 1) != GC_OK)
+    return give_up(t);
+  gc_replace(t, slot(op.a));
+  gc_pop(t, 1);
+  return SUBJECT_DONE;
+}
+
+/* ---- load ------------------------------------------------------------ */
+
+static enum subject_status
+churn(struct gc_thread *t, int32_t count)
+{
+  for (int32_t i = 0; i < count; i++) {
+    if (gc_new_table(t, 0, 0) != GC_OK)
+      return give_up(t);
+    gc_pop(t, 1);
+  }
+  return SUBJECT_DONE;
+}
+
+static enum subject_status
+chain(struct gc_thread *t, struct op op)
+{
+  gc_push_nil(t);
+  for (int32_t i = 0; i < op.b; i++) {
+    if (gc_new_table(t, 1, 0) != GC_OK)
+      return give_up(t);
+    gc_push_copy(t, -2);
+    if (gc_raw_seti(t, -2, 1) != GC_OK)
+      return give_up(t);
+    gc_replace(t, -2);
+  }
+  return deliver(t, GC_OK, op.a);
+}
+
+static enum subject_status
+wide(struct gc_thread *t, struct op op)
+{
+  if (gc_new_table(t, 0, 0) != GC_OK)
+    return give_up(t);
+  for (int32_t i = 1; i <= op.b; i++)
+    if (gc_new_table(t, 0, 0) != GC_OK || gc_raw_seti(t, -2, i) != GC_OK)
+      return give_up(t);
+  return deliver(t, GC_OK, op.a);
+}
+
+/* ---- the table of operations ----------------------------------------- */
+
+static enum subject_status
+perform_value(struct gc_thread *t, struct op op)
+{
+  switch (op.code) {
+  case OP_NIL:
+    gc_push_nil(t);
+    break;
+  case OP_BOOL:
+    gc_push_boolean(t, op.b != 0);
+    break;
+  case OP_INT:
+    gc_push_integer(t, op.b);
+    break;
+  case OP_FLOAT:
+    gc_push_float(t, op.b / 4.0);
+    break;
+  case OP_LIGHTUD:
+    gc_push_pointer(t, (void *)(uintptr_t)op.b);
+    break;
+  case OP_CFUNC:
+    gc_push_native(t, model_natives[op.b]);
+    break;
+  case OP_MOVE:
+    gc_push_copy(t, slot(op.b));
+    break;
+  case OP_GETI:
+    gc_raw_geti(t, slot(op.b), op.c);
+    break;
+  case OP_GETMETA:
+    gc_push_metatable(t, slot(op.b));
+    break;
+  case OP_GETBASIC:
+    gc_push_basic_metatable(t, (enum gc_basic)op.b);
+    break;
+  case OP_VARARG:
+    gc_push_vararg(t, (uint32_t)op.b);
+    break;
+  case OP_RUNNING:
+    gc_push_thread(t);
+    break;
+  case OP_GLOBALS:
+    gc_raw_geti(t, GC_INDEX_REGISTRY, GC_REGISTRY_GLOBALS);
+    break;
+  default:
+    return SUBJECT_UNSUPPORTED;
+  }
+  return deliver(t, GC_OK, op.a);
+}
+
+enum subject_status
+model_perform_object(struct gc_thread *t, struct op op,
+                     struct subject_answer *answer)
+{
+  switch (op.code) {
+  case OP_STR:
+    return deliver(t, push_name(t, op_string_name, op.b), op.a);
+  case OP_LSTR:
+    return long_string(t, op);
+  case OP_CONCAT:
+    return concat(t, op);
+  case OP_NEWTABLE:
+    return deliver(t, gc_new_table(t, (uint32_t)op.b, (uint32_t)op.c), op.a);
+  case OP_GET:
+    return table_get(t, op);
+  case OP_SET:
+    return table_set(t, op);
+  case OP_SETI:
+    gc_push_copy(t, slot(op.c));
+    return finish_store(t, gc_raw_seti(t, slot(op.a), op.b));
+  case OP_GETS:
+    return table_gets(t, op);
+  case OP_SETS:
+    return set_named(t, slot(op.a), op_string_name, op.b, op.c);
+  case OP_DELETE:
+    return table_delete(t, op);
+  case OP_APPEND:
+    return append(t, op, answer);
+  case OP_LEN:
+    return length(t, op, answer);
+  case OP_NEXT:
+    return next(t, op, answer);
+  case OP_INDEX:
+    return index_get(t, op);
+  case OP_NEWINDEX:
+    return index_set(t, op);
+  case OP_SETMETA:
+    return set_metatable(t, op);
+  case OP_BASICMETA:
+    gc_push_copy(t, slot(op.b));
+    gc_set_basic_metatable(t, (enum gc_basic)op.a);
+    return SUBJECT_DONE;
+  case OP_SETEVENT:
+    return set_named(t, slot(op.a), op_string_event, op.b, op.c);
+  case OP_NEWUD:
+    return deliver(t, gc_new_userdata(t, (size_t)op.b, (uint16_t)op.c), op.a);
+  case OP_GETUV:
+    return get_user_value(t, op);
+  case OP_SETUV:
+    return set_user_value(t, op);
+  case OP_CCLOSURE:
+    return native_closure(t, op);
+  case OP_CLOSURE:
+    return closure(t, op);
+  case OP_SHARE:
+    return share(t, op);
+  case OP_GETUPVAL:
+    return get_upvalue(t, op);
+  case OP_SETUPVAL:
+    return set_upvalue(t, op);
+  case OP_JOIN:
+    gc_join_upvalue(t, slot(op.a), (uint8_t)(op.c / 4), slot(op.b),
+                    (uint8_t)(op.c % 4));
+    return SUBJECT_DONE;
+  case OP_CLOSEUP:
+    gc_close_slots(t, 1 + (int)op.a);
+    gc_set_top(t, OP_REGISTERS); /* what was to be closed lay above */
+    return SUBJECT_DONE;
+  case OP_LOAD:
+    return load(t, op);
+  case OP_CHURN:
+    return churn(t, op.a);
+  case OP_CHAIN:
+    return chain(t, op);
+  case OP_WIDE:
+    return wide(t, op);
+  default:
+    return perform_value(t, op);
+  }
+}
