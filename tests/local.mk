@@ -86,6 +86,7 @@ endif
 shell_tests = \
 	%D%/bootstrap.bats \
 	%D%/cli.bats \
+	%D%/readme.bats \
 	%D%/replay.bats
 
 EXTRA_DIST += $(shell_tests)
