@@ -146,15 +146,11 @@ tell_assertion(void *user, const char *text)
 
 /* ---- open and close -------------------------------------------------- */
 
-/* Prototypes for closures that capture 0 to 3 registers. */
 static bool
-make_drivers(struct gc_thread *thread)
+make_driver(struct gc_thread *thread)
 {
-  for (uint8_t n = 0; n < MODEL_DRIVERS; n++)
-    if (gc_new_prototype(thread, n) != GC_OK ||
-        gc_raw_seti(thread, GC_INDEX_REGISTRY, MODEL_DRIVER + n) != GC_OK)
-      return false;
-  return true;
+  return gc_new_prototype(thread, MODEL_CAPTURES_MAX) == GC_OK &&
+         gc_raw_seti(thread, GC_INDEX_REGISTRY, MODEL_DRIVER) == GC_OK;
 }
 
 /* The collector stands still meanwhile: nobody can watch it yet. */
@@ -163,7 +159,7 @@ set_up(struct gc_heap *heap)
 {
   struct gc_thread *main_thread = gc_main_thread(heap);
   gc_stop(heap);
-  if (!make_drivers(main_thread) ||
+  if (!make_driver(main_thread) ||
       gc_reserve(main_thread, OP_REGISTERS + GC_STACK_MIN) != GC_OK)
     return false;
   gc_set_top(main_thread, OP_REGISTERS);

@@ -14,11 +14,12 @@
 
 enum {
   MODEL_NATIVES = 8,
-  /* registry[MODEL_DRIVER + n]: a Lua closure whose prototype has n upvalues;
-   * integer keys up to MODEL_REFERENCE - 1 are not the stream's. */
+  /* registry[MODEL_DRIVER]: a Lua closure over the prototype that captured
+   * registers are closed over with; integer keys below MODEL_REFERENCE are
+   * not the stream's. */
   MODEL_DRIVER = 3,
-  MODEL_DRIVERS = 4,
-  MODEL_REFERENCE = MODEL_DRIVER + MODEL_DRIVERS
+  MODEL_REFERENCE,
+  MODEL_CAPTURES_MAX = 4
 };
 
 /* Lives in the arena like all that belongs to a subject. */

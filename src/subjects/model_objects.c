@@ -210,11 +210,11 @@ native_closure(struct gc_thread *t, struct op op)
 static enum subject_status
 closure(struct gc_thread *t, struct op op)
 {
-  struct gc_capture captures[MODEL_DRIVERS];
+  struct gc_capture captures[MODEL_CAPTURES_MAX];
   for (int32_t i = 0; i < op.c; i++)
     captures[i] =
         (struct gc_capture){.in_stack = true, .index = (uint8_t)slot(op.b + i)};
-  gc_raw_geti(t, GC_INDEX_REGISTRY, MODEL_DRIVER + op.c);
+  gc_raw_geti(t, GC_INDEX_REGISTRY, MODEL_DRIVER);
   if (gc_new_closure(t, -1, captures, (uint8_t)op.c) != GC_OK)
     return give_up(t);
   gc_replace(t, slot(op.a));
