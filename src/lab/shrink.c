@@ -72,21 +72,30 @@ try_operand(struct shrinker *s, size_t index, unsigned operand, int32_t value)
   return op_is_valid(*op) && accept(s);
 }
 
-/* Zero, half, one less: the first that holds. Words keep their meaning only
- * as they are, but a smaller one may hold as well. */
+/* Nearer to zero by all of it, by half of it, and so on down to one. Never
+ * further away, so that this ends. Words keep their meaning only as they are,
+ * but a smaller one may hold as well. */
+static bool
+try_smaller(struct shrinker *s, size_t index, unsigned operand)
+{
+  const struct op *op = &s->stream->ops[index];
+  int32_t value = operand == 0 ? op->a : operand == 1 ? op->b : op->c;
+  bool any = false;
+  for (int32_t step = value; step != 0 && value != 0; step /= 2)
+    if (try_operand(s, index, operand, value - step)) {
+      value -= step;
+      any = true;
+    }
+  return any;
+}
+
 static bool
 make_smaller(struct shrinker *s)
 {
   bool any = false;
   for (size_t i = 0; i < s->stream->count; i++)
-    for (unsigned operand = 0; operand < 3; operand++) {
-      const struct op *op = &s->stream->ops[i];
-      int32_t value = operand == 0 ? op->a : operand == 1 ? op->b : op->c;
-      if (value != 0)
-        any |= try_operand(s, i, operand, 0) ||
-               try_operand(s, i, operand, value / 2) ||
-               try_operand(s, i, operand, value - 1);
-    }
+    for (unsigned operand = 0; operand < 3; operand++)
+      any |= try_smaller(s, i, operand);
   return any;
 }
 
