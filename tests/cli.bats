@@ -68,10 +68,10 @@ $maybe_string,\"signature\":$maybe_string\}"
 @test "help: the program and each command tell what they do" {
   run -0 --separate-stderr "$penumbra" --help
   [ -z "$stderr" ]
-  for command in run trace fuzz asm dis gen subjects laws ops faults; do
+  for command in run trace fuzz shrink asm dis gen subjects laws ops faults; do
     [[ $output == *"  $command "* ]]
   done
-  for command in run trace fuzz asm dis gen subjects laws ops faults; do
+  for command in run trace fuzz shrink asm dis gen subjects laws ops faults; do
     run -0 --separate-stderr "$penumbra" "$command" --help
     [ -z "$stderr" ]
     [[ $output == "Usage: penumbra $command"* ]]
@@ -101,6 +101,7 @@ $maybe_string,\"signature\":$maybe_string\}"
   for words in "run --frobnicate x" "run --fault" "laws extra" "gen x" \
     "asm" "asm x.pen" "dis" "dis a b" "trace" "trace a b" "run" "gen" \
     "gen --ops many -o x" "gen --ops 1048577 -o x" "gen --seed -1 -o x" \
+    "shrink" "shrink a b" "shrink --max-runs 0 x" "shrink -s all x" \
     "fuzz 1 2" "fuzz x" "fuzz -j 0 1" "run --timeout 1s x" "run - -"; do
     run -2 --separate-stderr "$penumbra" $words </dev/null
     [ -z "$output" ]
@@ -335,7 +336,7 @@ $maybe_string,\"signature\":$maybe_string\}"
 
 @test "bad input: a missing file, an empty folder" {
   mkdir empty
-  for command in run trace dis "asm -o x"; do
+  for command in run trace shrink dis "asm -o x"; do
     run -2 --separate-stderr "$penumbra" $command missing.pen
     one_error 'missing.pen: No such file or directory'
   done
@@ -355,7 +356,7 @@ $maybe_string,\"signature\":$maybe_string\}"
   printf 'nil r0\nnil\n' >count.pen
   head -c 10000000 /dev/zero | tr '\0' x >line.pen
   printf 'nil\0r0\n' >nul.pen
-  for command in run trace dis "asm -o x"; do
+  for command in run trace shrink dis "asm -o x"; do
     run -2 --separate-stderr "$penumbra" $command word.pen
     one_error 'word.pen:2: .*newtabel.*newtable'
     run -2 --separate-stderr "$penumbra" $command operand.pen
@@ -379,7 +380,7 @@ $maybe_string,\"signature\":$maybe_string\}"
 }
 
 @test "bad input: an unknown subject or fault" {
-  for command in run trace; do
+  for command in run trace shrink; do
     run -2 --separate-stderr "$penumbra" $command -s lua45 store.pen
     one_error "'lua45' is no subject .did you mean 'lua54'"
     run -2 --separate-stderr "$penumbra" $command --fault nonsense store.pen
@@ -426,6 +427,133 @@ $maybe_string,\"signature\":$maybe_string\}"
   run bash -c "'$penumbra' trace -v a 2>err | head -n 1"
   [ "$output" = "a: 2000 operations, subject lua54" ]
   [ ! -s err ]
+}
+
+# ---- shrink -----------------------------------------------------------------
+
+# A stream of PADDING.pen, store.pen, PADDING.pen that breaks the law of the
+# fault in store.pen's store.
+pad_store() {
+  for seed in 1 2 3 4 5 6 7 8 9; do
+    "$penumbra" gen --seed $seed --ops 60 -o before.pen
+    "$penumbra" gen --seed $((seed + 10)) --ops 60 -o after.pen
+    cat before.pen store.pen after.pen >padded.pen
+    run "$penumbra" run --json --fault $fault padded.pen
+    [[ $output != *'"law":"tricolour.black-to-white"'* ]] || return 0
+  done
+  return 1
+}
+
+@test "shrink: a padded stream comes down to the four operations that matter" {
+  need_faults
+  pad_store
+  run -0 --separate-stderr "$penumbra" shrink --fault $fault padded.pen
+  [ -z "$stderr" ]
+  [ "${lines[0]}" = "# tricolour.black-to-white, broken by lua54 with $fault" ]
+  [ "${#lines[@]}" -eq 5 ]
+  [[ $output == *$'\n'"newtable r0 0 0"$'\n'*"newtable r1 0 0"* ]]
+  printf '%s\n' "$output" >short.pen
+  run -1 "$penumbra" run --json --fault $fault short.pen
+  [[ $output == *'"law":"tricolour.black-to-white"'* ]]
+  run -0 "$penumbra" run short.pen
+}
+
+@test "shrink: bytes, text, the same bytes for the same input, and no further" {
+  need_faults
+  pad_store
+  run -0 --separate-stderr "$penumbra" shrink --fault $fault padded.pen -o a
+  [ -z "$stderr" ]
+  [[ $output == "4 of 125 operations, "*" runs: tricolour.black-to-white, a" ]]
+  [ "$(wc -c <a)" -eq 16 ]
+  "$penumbra" shrink --fault $fault padded.pen -o - | cmp - a
+  "$penumbra" asm padded.pen -o padded
+  "$penumbra" shrink --fault $fault - -o - <padded | cmp - a
+  "$penumbra" shrink --fault $fault a -o - | cmp - a
+  "$penumbra" shrink --fault $fault padded -o a.pen
+  "$penumbra" asm a.pen -o - | cmp - a
+  "$penumbra" shrink --fault $fault --text padded -o text
+  cmp text a.pen
+  "$penumbra" shrink --fault $fault padded | cmp - a.pen
+}
+
+@test "shrink --signature: the same operation breaks it" {
+  need_faults
+  wanted=$("$penumbra" run --json --fault $fault store.pen |
+    sed 's/.*"signature"://')
+  "$penumbra" shrink --signature --fault $fault store.pen -o a
+  [ "$("$penumbra" run --json --fault $fault a |
+    sed 's/.*"signature"://')" = "$wanted" ]
+}
+
+@test "shrink: crashes count" {
+  need_faults
+  { "$penumbra" gen --seed 4 --ops 40 -o - | "$penumbra" dis - |
+    grep -v failalloc
+    printf 'failalloc 0\nnewtable r0 0 0\nnil r3\n'; } >b.pen
+  run -1 "$penumbra" run --json --fault allocation-unchecked b.pen
+  [[ $output == *'"law":"process.crash"'* ]]
+  run -0 --separate-stderr "$penumbra" shrink --fault allocation-unchecked \
+    b.pen -o a.pen
+  [ -z "$stderr" ]
+  [ "$(grep -vc '^#' a.pen)" -eq 2 ]
+  run -1 "$penumbra" run --json --fault allocation-unchecked a.pen
+  [[ $output == *'"law":"process.crash"'* ]]
+  [ -z "$(find . -name 'core*')" ]
+}
+
+@test "shrink --max-runs: what was reached by then is written, and told" {
+  need_faults
+  pad_store
+  run -0 "$penumbra" shrink --max-runs 1 --fault $fault padded.pen -o a.pen
+  [[ $output == *" operations, 1 runs (given up): "* ]]
+  [ "$(grep -vc '^#' a.pen)" -gt 4 ]
+  grep -q '^# perhaps not the shortest' a.pen
+  run -1 "$penumbra" run --fault $fault a.pen
+}
+
+@test "shrink: a clean input is 2 and one line, and nothing is written" {
+  echo precious >out
+  run -2 --separate-stderr "$penumbra" shrink store.pen -o out
+  [ -z "$output" ]
+  one_error 'store.pen: clean: it breaks no law of lua54'
+  [ "$(cat out)" = precious ]
+  : >empty
+  run -2 --separate-stderr "$penumbra" shrink empty
+  one_error 'empty: clean'
+}
+
+@test "shrink: an output that cannot be written" {
+  need_faults
+  run -2 --separate-stderr "$penumbra" shrink --fault $fault store.pen \
+    -o missing/a
+  one_error 'missing/a: cannot write: No such file'
+  run -3 --separate-stderr "$penumbra" shrink --fault $fault store.pen \
+    -o /dev/full
+  [ -z "$output" ]
+  one_error '/dev/full: cannot write: No space left'
+  run -3 --separate-stderr bash -c \
+    "'$penumbra' shrink --fault $fault store.pen >/dev/full"
+  one_error 'standard output: (No space left|not all could)'
+}
+
+@test "shrink: its processes die with it" {
+  need_faults
+  pad_store
+  "$penumbra" asm padded.pen -o a
+  for i in $(seq 200); do cat a; done >large
+  "$penumbra" shrink --fault $fault large -o b >out 2>err &
+  started=$!
+  sleep 0.3
+  children=$(cat "/proc/$started/task/$started/children") || skip "no /proc"
+  kill -9 "$started"
+  wait "$started" || true
+  started=
+  sleep 1
+  [ ! -e b ] || skip "it was too quick"
+  for child in $children; do
+    state=$(grep '^State:' "/proc/$child/status") || continue # it is gone
+    [[ $state == *Z* ]]
+  done
 }
 
 # ---- determinism ------------------------------------------------------------
@@ -551,7 +679,7 @@ $maybe_string,\"signature\":$maybe_string\}"
 
 @test "manual: lint-clean, and it tells each long option" {
   manual=$top/src/cli/penumbra.1
-  for command in run trace fuzz asm dis gen; do
+  for command in run trace fuzz shrink asm dis gen; do
     for option in $("$penumbra" "$command" --help |
       grep -oE -- '--[a-z-]+' | sort -u); do
       case $option in --help | --usage | --version) continue ;; esac

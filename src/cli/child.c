@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -227,16 +228,11 @@ job_run(const struct batch *batch, struct lab *lab, struct watcher *watcher,
   output_check(watcher);
 }
 
-static _Noreturn void
-work(const struct batch *batch, int pipe_end)
+/* What each child does before its first run. Leaves it if there is no lab. */
+static struct lab *
+work_begin(const struct batch *batch, struct watcher *watcher)
 {
   const struct child_options *options = batch->options;
-  struct watcher watcher = {
-    .observer = {watch_operation, watch_event, watch_operation_end},
-    .progress = batch->progress,
-    .pipe_end = pipe_end,
-  };
-  static struct record record;
   struct lab *lab;
 
   signal(SIGPIPE, SIG_IGN);
@@ -247,12 +243,28 @@ work(const struct batch *batch, int pipe_end)
     dup2(batch->words, STDOUT_FILENO);
   lab = lab_new();
   if (!lab) {
+    static struct record record;
+
     record = (struct record){.type = RECORD_NO_LAB, .error = errno};
-    record_write(pipe_end, &record);
+    record_write(watcher->pipe_end, &record);
     _exit(0);
   }
   if (options->observe)
-    watcher.next = options->observe(options->user, lab);
+    watcher->next = options->observe(options->user, lab);
+  return lab;
+}
+
+static _Noreturn void
+work(const struct batch *batch, int pipe_end)
+{
+  struct watcher watcher = {
+    .observer = {watch_operation, watch_event, watch_operation_end},
+    .progress = batch->progress,
+    .pipe_end = pipe_end,
+  };
+  struct lab *lab = work_begin(batch, &watcher);
+  static struct record record;
+
   for (size_t i = batch->next; i < batch->count; i++) {
     memset(&record, 0, sizeof record);
     record.index = i;
@@ -393,24 +405,187 @@ child_spawn(struct batch *batch)
   return result == CHILD_OK ? child_bury(batch, status) : result;
 }
 
+/* The memory and the file that a batch shares with its children. */
+static enum child_status
+batch_share(struct batch *batch)
+{
+  batch->progress = child_share(sizeof *batch->progress);
+  batch->words = memfd_create("penumbra-stderr", MFD_CLOEXEC);
+  if (batch->progress && batch->words >= 0)
+    return CHILD_OK;
+  cli_error("cannot share memory with a process: %s", strerror(errno));
+  return CHILD_FAILED;
+}
+
+static void
+batch_done(struct batch *batch)
+{
+  if (batch->words >= 0)
+    close(batch->words);
+  child_unshare(batch->progress, sizeof *batch->progress);
+}
+
 enum child_status
 child_run(struct child_job *jobs, size_t count,
           const struct child_options *options)
 {
   struct batch batch = {.jobs = jobs, .count = count, .options = options};
-  enum child_status status = CHILD_OK;
+  enum child_status status = batch_share(&batch);
 
-  batch.progress = child_share(sizeof *batch.progress);
-  batch.words = memfd_create("penumbra-stderr", MFD_CLOEXEC);
-  if (!batch.progress || batch.words < 0) {
-    cli_error("cannot share memory with a process: %s", strerror(errno));
-    status = CHILD_FAILED;
-  }
   while (status == CHILD_OK && batch.next < count)
     status = child_spawn(&batch);
-  if (batch.words >= 0)
-    close(batch.words);
-  child_unshare(batch.progress, sizeof *batch.progress);
+  batch_done(&batch);
+  return status;
+}
+
+/* ---- services -------------------------------------------------------- */
+
+/* A batch of one job, which is done again and again: parent and child look at
+ * the same operations, and a request is their number. */
+struct child_service {
+  struct batch batch;
+  struct child_options options;
+  struct child_job job;
+  struct stream stream; /* the job's; ops are shared */
+  size_t ops_max;
+  pid_t pid;  /* 0: there is no child */
+  int socket; /* to the child */
+};
+
+static _Noreturn void
+serve(struct child_service *service, int socket_end)
+{
+  struct watcher watcher = {
+    .observer = {watch_operation, watch_event, watch_operation_end},
+    .progress = service->batch.progress,
+    .pipe_end = socket_end,
+  };
+  struct lab *lab = work_begin(&service->batch, &watcher);
+  static struct record record;
+  size_t count;
+
+  while (recv(socket_end, &count, sizeof count, MSG_WAITALL) ==
+         (ssize_t)sizeof count) {
+    service->stream.count = count;
+    memset(&record, 0, sizeof record);
+    job_run(&service->batch, lab, &watcher, &service->job, &record);
+    record_write(socket_end, &record);
+  }
+  _exit(0);
+}
+
+static enum child_status
+service_start(struct child_service *service)
+{
+  int ends[2];
+  pid_t pid;
+
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
+    cli_error("cannot start a process: %s", strerror(errno));
+    return CHILD_FAILED;
+  }
+  pid = child_fork();
+  if (pid == 0) {
+    close(ends[0]);
+    serve(service, ends[1]);
+  }
+  close(ends[1]);
+  if (pid < 0) {
+    cli_error("cannot start a process: %s", strerror(errno));
+    close(ends[0]);
+    return CHILD_FAILED;
+  }
+  service->pid = pid;
+  service->socket = ends[0];
+  return CHILD_OK;
+}
+
+/* Without its socket the child ends, if it has not ended before. Returns
+ * waitpid()'s status. */
+static int
+service_stop(struct child_service *service)
+{
+  int status;
+
+  if (service->pid == 0)
+    return 0;
+  close(service->socket);
+  status = child_wait(service->pid);
+  service->pid = 0;
+  return status;
+}
+
+struct child_service *
+child_service_new(const struct report_run *run, uint64_t timeout)
+{
+  struct child_service *service = calloc(1, sizeof *service);
+
+  if (!service) {
+    cli_error("no memory");
+    return NULL;
+  }
+  service->options.timeout = timeout;
+  service->ops_max = run->stream->count;
+  service->stream.ops =
+      child_share((service->ops_max + 1) * sizeof *service->stream.ops);
+  service->job.run = *run;
+  service->job.run.stream = &service->stream;
+  service->batch = (struct batch){.jobs = &service->job,
+                                  .count = 1,
+                                  .options = &service->options,
+                                  .words = -1};
+  if (service->stream.ops && batch_share(&service->batch) == CHILD_OK)
+    return service;
+  if (!service->stream.ops)
+    cli_error("cannot share memory with a process: %s", strerror(errno));
+  child_service_free(service);
+  return NULL;
+}
+
+void
+child_service_free(struct child_service *service)
+{
+  if (!service)
+    return;
+  service_stop(service);
+  batch_done(&service->batch);
+  child_unshare(service->stream.ops,
+                (service->ops_max + 1) * sizeof *service->stream.ops);
+  free(service);
+}
+
+enum child_status
+child_ask(struct child_service *service, const struct stream *stream,
+          struct report_verdict *ret_verdict)
+{
+  struct batch *batch = &service->batch;
+  static struct record record;
+  enum child_status status = CHILD_OK;
+
+  /* What it said of other streams is no reason for how it dies of this one. */
+  if (ftruncate(batch->words, 0) != 0 || lseek(batch->words, 0, SEEK_SET)) {
+    cli_error("cannot share memory with a process: %s", strerror(errno));
+    return CHILD_FAILED;
+  }
+  *batch->progress = (struct child_progress){.phase = SUBJECT_PHASE_PAUSE};
+  if (service->pid == 0)
+    status = service_start(service);
+  if (status != CHILD_OK)
+    return status;
+  memcpy(service->stream.ops, stream->ops, stream->count * sizeof *stream->ops);
+  service->stream.count = stream->count;
+  /* If it does not get through the child is dead, and so is found below. */
+  send(service->socket, &stream->count, sizeof stream->count, MSG_NOSIGNAL);
+  if (record_read(service->socket, &record)) {
+    if (record.type != RECORD_VERDICT)
+      return fail(&record);
+    *ret_verdict = record.verdict;
+    return CHILD_OK;
+  }
+  batch->next = 0;
+  status = child_bury(batch, service_stop(service));
+  if (status == CHILD_OK)
+    *ret_verdict = service->job.verdict;
   return status;
 }
 

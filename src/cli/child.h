@@ -55,6 +55,20 @@ enum child_status child_run(struct child_job *jobs, size_t count,
 enum child_status child_history(const struct child_job *job, uint64_t timeout,
                                 struct report_history *ret_history);
 
+/* A child that is asked for one verdict after another, for whoever makes the
+ * next stream of the last answer. It is replaced when it dies. */
+struct child_service;
+
+/* The stream of run says how long those that are asked about can be; the other
+ * pointers of run borrow until the end of the service. NULL after an error. */
+struct child_service *child_service_new(const struct report_run *run,
+                                        uint64_t timeout);
+void child_service_free(struct child_service *service);
+/* The verdict on stream is in *ret_verdict if CHILD_OK. */
+enum child_status child_ask(struct child_service *service,
+                            const struct stream *stream,
+                            struct report_verdict *ret_verdict);
+
 /* fork(), with standard output and error flushed first, and the child set to
  * die with its parent and to leave no core file. */
 pid_t child_fork(void);

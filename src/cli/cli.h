@@ -40,6 +40,7 @@ int cmd_faults(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_fuzz(int argc, char **argv);
+int cmd_shrink(int argc, char **argv);
 int cmd_asm(int argc, char **argv);
 int cmd_dis(int argc, char **argv);
 int cmd_gen(int argc, char **argv);
@@ -69,6 +70,8 @@ enum cli_key {
   CLI_KEY_ARTEFACTS,
   CLI_KEY_NO_SEEDS,
   CLI_KEY_TIMEOUT,
+  CLI_KEY_SIGNATURE,
+  CLI_KEY_MAX_RUNS,
   CLI_KEY_USAGE
 };
 

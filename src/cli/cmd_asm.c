@@ -2,10 +2,6 @@
  *
  * penumbra asm: the text of a stream as canonical bytes.
  */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "cli/output.h"
@@ -61,7 +57,6 @@ cmd_asm(int argc, char **argv)
   struct arguments arguments = {NULL, NULL};
   struct stream stream;
   struct input input = {NULL, 0};
-  uint8_t *bytes;
   int status = cli_parse(&parser, "asm", argc, argv, &arguments);
 
   if (status != 0)
@@ -75,15 +70,7 @@ cmd_asm(int argc, char **argv)
   case INPUT_NO_MEMORY:
     return CLI_UNCHECKED;
   }
-  bytes = malloc(4 * stream.count + 1);
-  if (bytes) {
-    stream_encode(&stream, bytes);
-    status = output_write(arguments.output, bytes, 4 * stream.count);
-  } else {
-    cli_error("no memory");
-    status = CLI_UNCHECKED;
-  }
-  free(bytes);
+  status = output_stream(arguments.output, &stream, false, "");
   stream_done(&stream);
   return status;
 }

@@ -2,14 +2,10 @@
  *
  * penumbra gen: a random stream, the same for the same seed everywhere.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "ops/op_gen.h"
-#include "ops/op_text.h"
 
 struct arguments {
   const char *output;
@@ -58,53 +54,23 @@ static const struct argp parser = {
          "give the same stream on every machine.",
 };
 
-/* The stream as bytes, or as text; owned by the caller; NULL on no memory. */
-static char *
-encode(const struct stream *stream, bool is_text, size_t *ret_size)
-{
-  char *bytes;
-  size_t size = 4 * stream->count;
-
-  if (is_text)
-    size = OP_TEXT_OP_MAX * stream->count;
-  bytes = malloc(size + 1);
-  if (!bytes)
-    return NULL;
-  *ret_size = size;
-  if (!is_text) {
-    stream_encode(stream, (uint8_t *)bytes);
-    return bytes;
-  }
-  size = 0;
-  for (size_t i = 0; i < stream->count; i++) {
-    size += op_print(stream->ops[i], bytes + size);
-    bytes[size++] = '\n';
-  }
-  *ret_size = size;
-  return bytes;
-}
-
 int
 cmd_gen(int argc, char **argv)
 {
   struct arguments arguments = {.ops = 64};
   struct stream stream = {NULL, 0};
-  char *bytes = NULL;
-  size_t size = 0;
   int status = cli_parse(&parser, "gen", argc, argv, &arguments);
 
   if (status != 0)
     return status;
   if (stream_generate(arguments.seed, (size_t)arguments.ops, &stream) ==
-      STREAM_OK)
-    bytes = encode(&stream, input_is_text(arguments.output), &size);
-  if (bytes) {
-    status = output_write(arguments.output, bytes, size);
+      STREAM_OK) {
+    status = output_stream(arguments.output, &stream,
+                           input_is_text(arguments.output), "");
   } else {
     cli_error("no memory");
     status = CLI_UNCHECKED;
   }
-  free(bytes);
   stream_done(&stream);
   return status;
 }

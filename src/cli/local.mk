@@ -18,6 +18,7 @@ penumbra_SOURCES = \
 	%D%/cmd_laws.c \
 	%D%/cmd_ops.c \
 	%D%/cmd_run.c \
+	%D%/cmd_shrink.c \
 	%D%/cmd_subjects.c \
 	%D%/cmd_trace.c \
 	%D%/fuzzer.c \

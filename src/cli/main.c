@@ -20,6 +20,7 @@ const struct cli_command cli_commands[] = {
    cmd_run},
   {"trace", "tell one run step by step", cmd_trace},
   {"fuzz", "look for a stream that breaks a law", cmd_fuzz},
+  {"shrink", "make a stream short that breaks a law", cmd_shrink},
   {"asm", "turn the text of a stream into bytes", cmd_asm},
   {"dis", "turn a stream into text", cmd_dis},
   {"gen", "make a random stream", cmd_gen},

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "ops/op_text.h"
+#include "ops/ops.h"
 
 static int
 fail(const char *path, int error)
@@ -141,4 +143,48 @@ output_write(const char *path, const void *bytes, size_t size)
     error = write_beside(path, bytes, size, mode);
   }
   return error == 0 ? CLI_CLEAN : fail(path, error);
+}
+
+/* The stream as bytes, or as text; owned by the caller; NULL on no memory. */
+static char *
+encode(const struct stream *stream, bool is_text, const char *heading,
+       size_t *ret_size)
+{
+  size_t size = 4 * stream->count;
+  char *bytes;
+
+  if (is_text)
+    size = strlen(heading) + OP_TEXT_OP_MAX * stream->count;
+  bytes = malloc(size + 1);
+  if (!bytes)
+    return NULL;
+  *ret_size = size;
+  if (!is_text) {
+    stream_encode(stream, (uint8_t *)bytes);
+    return bytes;
+  }
+  size = strlen(heading);
+  memcpy(bytes, heading, size);
+  for (size_t i = 0; i < stream->count; i++) {
+    size += op_print(stream->ops[i], bytes + size);
+    bytes[size++] = '\n';
+  }
+  *ret_size = size;
+  return bytes;
+}
+
+int
+output_stream(const char *path, const struct stream *stream, bool is_text,
+              const char *heading)
+{
+  size_t size = 0;
+  char *bytes = encode(stream, is_text, heading, &size);
+  int status = CLI_UNCHECKED;
+
+  if (bytes)
+    status = output_write(path, bytes, size);
+  else
+    cli_error("no memory");
+  free(bytes);
+  return status;
 }

@@ -20,8 +20,8 @@ _penumbra() {
     word=
   fi
   if [[ $COMP_CWORD -eq 1 ]]; then
-    options='run trace fuzz asm dis gen subjects laws ops faults --help
-      --version'
+    options='run trace fuzz shrink asm dis gen subjects laws ops faults
+      --help --version'
     COMPREPLY=($(compgen -W "$options" -- "$word"))
     return
   fi
@@ -41,7 +41,7 @@ _penumbra() {
     COMPREPLY=($(compgen -d -- "$word"))
     return
     ;;
-  --timeout | --seed | --ops | -j | --jobs)
+  --timeout | --max-runs | --seed | --ops | -j | --jobs)
     return
     ;;
   esac
@@ -49,6 +49,10 @@ _penumbra() {
   run) options='--subject --fault --json --text --timeout --help' ;;
   trace) options='--subject --fault --json --text --timeout --verbose --help' ;;
   fuzz) options='--subject --fault --jobs --artefacts --seed --no-seeds --help' ;;
+  shrink)
+    options='--subject --fault --signature --output --text --max-runs
+      --timeout --help'
+    ;;
   asm) options='--output --help' ;;
   dis) options='--text --help' ;;
   gen) options='--seed --ops --output --help' ;;
@@ -60,7 +64,7 @@ _penumbra() {
     return
   fi
   case $command in
-  run | trace | asm | dis | gen)
+  run | trace | shrink | asm | dis | gen)
     compopt -o filenames
     COMPREPLY=($(compgen -f -- "$word"))
     ;;
