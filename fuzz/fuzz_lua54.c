@@ -5,3 +5,4 @@
 #include "fuzz/target.h"
 
 const char target_subject[] = "lua54";
+const char *const target_fault = NULL;

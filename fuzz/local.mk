@@ -34,6 +34,12 @@ pkglibexec_PROGRAMS += %D%/fuzz_lua54
 %C%_fuzz_lua54_LDADD = $(fuzz_judges) $(PENUMBRA_LIBS)
 %C%_fuzz_lua54_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 
+# It must fail; tests/canary.bats sees to it.
+noinst_PROGRAMS += %D%/fuzz_canary
+%C%_fuzz_canary_SOURCES = %D%/fuzz_canary.c $(fuzz_shared)
+%C%_fuzz_canary_LDADD = $(fuzz_judges) $(PENUMBRA_LIBS)
+%C%_fuzz_canary_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+
 dist_pkgdata_DATA += %D%/fuzz_lua54.options
 pkgdata_DATA += %D%/fuzz_lua54.dict
 CLEANFILES += %D%/fuzz_lua54.dict

@@ -23,7 +23,7 @@
 enum { COULD_NOT_CHECK = 3 };
 
 static const struct subject *subject;
-static const char *fault; /* borrows argv; NULL: none */
+static const char *fault; /* borrows; NULL: none */
 static bool runs_twice;
 static struct lab *lab;
 static struct summary own_summary;
@@ -115,6 +115,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 {
   const char *twice = getenv("PENUMBRA_TWICE");
 
+  fault = target_fault;
   subject = subject_find(target_subject);
   if (!subject)
     give_up(target_subject, "no such subject in this build");

@@ -20,6 +20,9 @@
 
 /* Defined by each target: the subject that it fuzzes. */
 extern const char target_subject[];
+/* Defined by each target: a seeded fault that is on unless --fault names
+ * another one. NULL: none, as for all but the canary. */
+extern const char *const target_fault;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -86,6 +86,7 @@ endif
 
 shell_tests = \
 	%D%/bootstrap.bats \
+	%D%/canary.bats \
 	%D%/cli.bats \
 	%D%/readme.bats \
 	%D%/replay.bats
