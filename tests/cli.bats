@@ -536,26 +536,6 @@ pad_store() {
   one_error 'standard output: (No space left|not all could)'
 }
 
-@test "shrink: its processes die with it" {
-  need_faults
-  pad_store
-  "$penumbra" asm padded.pen -o a
-  for i in $(seq 200); do cat a; done >large
-  "$penumbra" shrink --fault $fault large -o b >out 2>err &
-  started=$!
-  sleep 0.3
-  children=$(cat "/proc/$started/task/$started/children") || skip "no /proc"
-  kill -9 "$started"
-  wait "$started" || true
-  started=
-  sleep 1
-  [ ! -e b ] || skip "it was too quick"
-  for child in $children; do
-    state=$(grep '^State:' "/proc/$child/status") || continue # it is gone
-    [[ $state == *Z* ]]
-  done
-}
-
 # ---- determinism ------------------------------------------------------------
 
 @test "run --json and trace: the same bytes elsewhere and later" {

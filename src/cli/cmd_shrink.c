@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * penumbra shrink: a stream that breaks a law, as short as leaving out and
- * making smaller can get it. Candidates are tried in a child, so that crashes count as well. What
- * has come out of it is judged once more, in a process of its own: a finding
- * that needs what ran before it would be no finding.
+ * making smaller can get it. Candidates are tried in a child, so that crashes
+ * count as well. What has come out of it is judged once more, in a process of
+ * its own: a finding that needs what ran before it would be no finding.
  */
 #include <stdio.h>
 #include <string.h>

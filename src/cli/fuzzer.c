@@ -51,23 +51,15 @@ own_folder(void)
   return strdup(dirname(path));
 }
 
-/* The file of a subject's target in the first folder that has it: one beside
- * our own, or the installed one. */
+/* The file of a subject's target in a folder, or below it ("/..."); owned by
+ * the caller; NULL if there is none. */
 static char *
-find(const char *beside, const char *installed, const char *subject,
+look(const char *folder, const char *below, const char *subject,
      const char *suffix, int mode)
 {
-  char *folder = own_folder();
   char *path = NULL;
 
-  if (folder && asprintf(&path, "%s/%s/fuzz_%s%s", folder, beside, subject,
-                         suffix) < 0)
-    path = NULL;
-  free(folder);
-  if (path && access(path, mode) == 0)
-    return path;
-  free(path);
-  if (asprintf(&path, "%s/fuzz_%s%s", installed, subject, suffix) < 0)
+  if (asprintf(&path, "%s%s/fuzz_%s%s", folder, below, subject, suffix) < 0)
     return NULL;
   if (access(path, mode) == 0)
     return path;
@@ -75,16 +67,28 @@ find(const char *beside, const char *installed, const char *subject,
   return NULL;
 }
 
+/* In the first folder that has it: one beside our own, or the installed one. */
+static char *
+find(const char *beside, const char *installed, const char *subject,
+     const char *suffix, int mode)
+{
+  char *folder = own_folder();
+  char *path = folder ? look(folder, beside, subject, suffix, mode) : NULL;
+
+  free(folder);
+  return path ? path : look(installed, "", subject, suffix, mode);
+}
+
 char *
 fuzzer_find_target(const char *subject)
 {
-  return find("fuzz", PKGLIBEXECDIR, subject, "", X_OK);
+  return find("/fuzz", PKGLIBEXECDIR, subject, "", X_OK);
 }
 
 char *
 fuzzer_find_dict(const char *subject)
 {
-  return find("fuzz", PKGDATADIR, subject, ".dict", R_OK);
+  return find("/fuzz", PKGDATADIR, subject, ".dict", R_OK);
 }
 
 /* path without what it need not say: seen from here, if it lies below. Takes
@@ -106,11 +110,18 @@ shorten(char *path)
   return path;
 }
 
+/* The corpus is the source tree's: we lie in that, or in a folder of it. */
 char *
 fuzzer_find_seeds(const char *subject)
 {
-  return shorten(find("../corpus", PKGDATADIR "/corpus", subject, "",
-                      R_OK | X_OK));
+  char *folder = own_folder();
+  char *path =
+      folder ? look(folder, "/corpus", subject, "", R_OK | X_OK) : NULL;
+
+  free(folder);
+  if (!path)
+    path = find("/../corpus", PKGDATADIR "/corpus", subject, "", R_OK | X_OK);
+  return shorten(path);
 }
 
 /* ---- libFuzzer ------------------------------------------------------- */
