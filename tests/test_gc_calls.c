@@ -847,32 +847,6 @@ test_gc_calls_upvalues_outlive_their_coroutine(void **state)
   }
 }
 
-static void
-test_gc_calls_transfer_moves_values_in_order(void **state)
-{
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *main = gc_main_thread(heap);
-  struct gc_thread *coroutine = push_coroutine(main);
-
-  (void)state;
-  gc_push_copy(main, 1);
-  assert_int_equal(gc_resume(main, 0, 1), GC_OK);
-  assert_int_equal(gc_yield(coroutine, 0), GC_OK);
-  push_integers(main, 1, 4);
-  gc_transfer(main, coroutine, 3);
-  ASSERT_SLOTS(coroutine, 0, 2, 3, 4);
-  gc_transfer(coroutine, main, 2);
-  ASSERT_SLOTS(coroutine, 0, 2);
-  assert_int_equal(gc_to_integer(main, -3), 1);
-  assert_int_equal(gc_to_integer(main, -2), 3);
-  assert_int_equal(gc_to_integer(main, -1), 4);
-  gc_transfer(main, main, 2);
-  assert_int_equal(gc_to_integer(main, -2), 3);
-  assert_int_equal(gc_to_integer(main, -1), 4);
-  close_heap(heap, &host);
-}
-
 /* Catches a yield that writes past the end of the resumer's stack. */
 static void
 test_gc_calls_yield_makes_room_for_its_values(void **state)
@@ -925,7 +899,6 @@ main(void)
     cmocka_unit_test(test_gc_calls_failed_coroutines_keep_their_frames),
     cmocka_unit_test(test_gc_calls_closing_drops_everything),
     cmocka_unit_test(test_gc_calls_upvalues_outlive_their_coroutine),
-    cmocka_unit_test(test_gc_calls_transfer_moves_values_in_order),
     cmocka_unit_test(test_gc_calls_yield_makes_room_for_its_values),
   };
 

@@ -73,18 +73,6 @@ gc_copy(struct gc_thread *thread, int from, int to)
 }
 
 void
-gc_transfer(struct gc_thread *from, struct gc_thread *to, int count)
-{
-  uint32_t first = from->top - (uint32_t)count;
-
-  GC_ASSERT(count >= 0 && (uint32_t)count <= gc_frame_size(from));
-  from->top = first;
-  for (uint32_t i = 0; i < (uint32_t)count; i++) {
-    gc_put(to, from->stack[first + i]);
-  }
-}
-
-void
 gc_copy_across(struct gc_thread *from, int from_index, struct gc_thread *to,
                int to_index)
 {

@@ -97,7 +97,7 @@ gc_barrier_forward(struct gc_heap *heap, struct gc_object *parent,
 {
   bool taken;
 
-  if (child == NULL || is_dropped(heap, dropped_by)) {
+  if (is_dropped(heap, dropped_by)) {
     return;
   }
   taken = is_needed(parent, child);
@@ -118,7 +118,7 @@ gc_barrier_back(struct gc_heap *heap, struct gc_object *parent,
 {
   bool taken;
 
-  if (child == NULL || is_dropped(heap, dropped_by)) {
+  if (is_dropped(heap, dropped_by)) {
     return;
   }
   taken = is_needed(parent, child);

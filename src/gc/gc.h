@@ -115,9 +115,6 @@ void gc_push_copy(struct gc_thread *thread, int index);
 /* Pops the top into index. */
 void gc_replace(struct gc_thread *thread, int index);
 void gc_copy(struct gc_thread *thread, int from, int to);
-/* Moves the top count values from one coroutine's stack to another's, which
- * must have room. */
-void gc_transfer(struct gc_thread *from, struct gc_thread *to, int count);
 
 enum gc_type gc_type_of(const struct gc_thread *thread, int index);
 bool gc_to_boolean(const struct gc_thread *thread, int index);
@@ -169,7 +166,7 @@ enum gc_status gc_get(struct gc_thread *thread, int index);
 enum gc_status gc_set(struct gc_thread *thread, int index);
 
 /* Pops a table or nil and makes it the metatable of the table or userdata at
- * index. gc_push_metatable pushes it, or pushes nil. */
+ * index. gc_push_metatable pushes that of any value, or nil. */
 void gc_set_metatable(struct gc_thread *thread, int index);
 void gc_push_metatable(struct gc_thread *thread, int index);
 /* The same for all values of a basic type. */

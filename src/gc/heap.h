@@ -167,7 +167,7 @@ gc_is_sweeping(const struct gc_heap *heap)
 
 /* Each call site passes the id of the fault that drops its barrier, so that
  * every site can be broken alone. parent has just been made to refer to
- * child (NULL: nothing collectable). */
+ * child. */
 void gc_barrier_forward(struct gc_heap *heap, struct gc_object *parent,
                         struct gc_object *child, enum gc_fault dropped_by);
 void gc_barrier_back(struct gc_heap *heap, struct gc_object *parent,
@@ -214,6 +214,7 @@ void gc_string_table_free(struct gc_heap *heap);
 void gc_string_unlink(struct gc_heap *heap, struct gc_string *string);
 /* Halves the string table if it is mostly empty; failure is tolerated. */
 void gc_string_table_shrink(struct gc_heap *heap);
+/* The bytes of two strings; for two short ones identity says the same. */
 bool gc_string_equal(const struct gc_string *a, const struct gc_string *b);
 
 /* ---- table.c --------------------------------------------------------- */

@@ -34,12 +34,7 @@ hash_bytes(const char *bytes, uint32_t length)
 bool
 gc_string_equal(const struct gc_string *a, const struct gc_string *b)
 {
-  if (a == b) {
-    return true;
-  }
-  return a->head.kind == GC_KIND_STRING_LONG
-         && b->head.kind == GC_KIND_STRING_LONG && a->hash == b->hash
-         && a->length == b->length
+  return a->hash == b->hash && a->length == b->length
          && memcmp(a->bytes, b->bytes, a->length) == 0;
 }
 
