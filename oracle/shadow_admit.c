@@ -117,6 +117,8 @@ admits_delete(const struct shadow *shadow, struct op op)
                             shadow_key(key)));
 }
 
+/* A string that was removed may be another object by now, of the same bytes:
+ * only keys with an identity, or without any, are known again. */
 static bool
 admits_next(const struct shadow *shadow, struct op op)
 {
@@ -125,7 +127,10 @@ admits_next(const struct shadow *shadow, struct op op)
 
   if (op.b == op.c || !is_table(shadow, table))
     return false;
-  return is_nil(key) || !is_nil(shadow_get(shadow, (uint32_t)table.bits, key));
+  if (is_nil(key) || !is_nil(shadow_get(shadow, (uint32_t)table.bits, key)))
+    return true;
+  return key.tag != SHADOW_STRING &&
+         shadow_same(key, shadow->nodes[table.bits].as.table.removed);
 }
 
 static bool
@@ -278,6 +283,7 @@ shadow_admits(const struct shadow *shadow, struct op op)
   case OP_CFUNC:
   case OP_STR:
   case OP_MOVE:
+  case OP_GETMETA:
   case OP_GETBASIC:
   case OP_CLOSEUP:
   case OP_VARARG:
@@ -331,8 +337,6 @@ shadow_admits(const struct shadow *shadow, struct op op)
   case OP_SETMETA:
     return has_metatable(shadow, shadow_register(shadow, op.a)) &&
            is_metatable(shadow, shadow_register(shadow, op.b));
-  case OP_GETMETA:
-    return has_metatable(shadow, shadow_register(shadow, op.b));
   case OP_BASICMETA:
     return is_metatable(shadow, shadow_register(shadow, op.b));
   case OP_NEWUD:

@@ -333,6 +333,42 @@ apply_basicmeta(struct shadow *shadow, struct op op)
                        shadow_integer(op.a), &shadow->basic[op.a], op.b);
 }
 
+/* Of a value that is no object but a string. */
+static enum op_word
+basic_of_tag(uint8_t tag)
+{
+  switch (tag) {
+  case SUBJECT_BOOLEAN:
+    return OP_BASIC_BOOLEAN;
+  case SUBJECT_INTEGER:
+  case SUBJECT_FLOAT:
+    return OP_BASIC_NUMBER;
+  case SUBJECT_LIGHTUD:
+    return OP_BASIC_LIGHTUD;
+  case SUBJECT_CFUNC:
+    return OP_BASIC_FUNCTION;
+  case SHADOW_STRING:
+    return OP_BASIC_STRING;
+  default:
+    return OP_BASIC_NIL;
+  }
+}
+
+static struct shadow_value
+metatable_of(const struct shadow *shadow, struct shadow_value value)
+{
+  const struct shadow_node *node;
+
+  if (value.tag != SHADOW_NODE)
+    return shadow_of_node_or_nil(shadow->basic[basic_of_tag(value.tag)]);
+  node = shadow->nodes + value.bits;
+  if (node->kind == SUBJECT_KIND_TABLE || node->kind == SUBJECT_KIND_USERDATA)
+    return shadow_of_node_or_nil(node->metatable);
+  return shadow_of_node_or_nil(
+      shadow->basic[node->kind == SUBJECT_KIND_THREAD ? OP_BASIC_THREAD
+                                                      : OP_BASIC_FUNCTION]);
+}
+
 /* ---- userdata and closures ------------------------------------------- */
 
 /* A userdata or C closure with count places; 0 on no memory. */
@@ -641,8 +677,8 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
   case OP_SETMETA:
     return apply_setmeta(shadow, op);
   case OP_GETMETA:
-    return set_register(
-        shadow, op.a, shadow_of_node_or_nil(node_of(shadow, op.b)->metatable));
+    return set_register(shadow, op.a,
+                        metatable_of(shadow, get_register(shadow, op.b)));
   case OP_BASICMETA:
     return apply_basicmeta(shadow, op);
   case OP_GETBASIC:

@@ -84,6 +84,7 @@ struct shadow_entries {
   struct shadow_entry *entries;
   uint32_t *index;
   uint32_t count, capacity;
+  struct shadow_value removed; /* the last key, since one was added; or nil */
 };
 
 enum shadow_status {

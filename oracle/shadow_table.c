@@ -208,9 +208,11 @@ shadow_set(struct shadow *shadow, uint32_t id, struct shadow_value key,
     shadow_lose(shadow, entry->value);
     shadow_lose(shadow, key);
     remove_entry(table, entry);
+    table->removed = key;
   } else if (value.tag != SUBJECT_NIL) {
     PENUMBRA_ASSERT(table->count < table->capacity);
     table->entries[table->count++] = (struct shadow_entry){key, value};
+    table->removed = shadow_nil();
     if (table->index)
       index_entry(table, table->count);
     node->sum += shadow_hash(SUBJECT_LABEL_ENTRY, key, value);

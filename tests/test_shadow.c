@@ -328,6 +328,28 @@ test_shadow_next_answers_entries(void **state)
   refuse(shadow, "next r0 r2 r3");
 }
 
+/* A traversal goes on from the key that it has just removed. */
+static void
+test_shadow_next_goes_on_from_a_removed_key(void **state)
+{
+  struct shadow *shadow = *state;
+
+  run(shadow, "newtable r0 0 0; newtable r1 0 0; str r2 1; int r4 1; "
+              "float r5 4; seti r0 1 r1; set r0 r1 r1; set r0 r2 r1; "
+              "delete r0 r1");
+  assert_true(admits(shadow, "next r0 r1 r3"));
+  refuse(shadow, "next r1 r1 r3");
+  run(shadow, "delete r0 r5");
+  refuse(shadow, "next r0 r1 r3; next r0 r5 r3");
+  assert_true(admits(shadow, "next r0 r4 r3"));
+  run(shadow, "set r0 r2 r2; nil r6; seti r0 9 r6");
+  assert_true(admits(shadow, "next r0 r4 r3"));
+  run(shadow, "seti r0 9 r2");
+  refuse(shadow, "next r0 r4 r3");
+  run(shadow, "delete r0 r2");
+  refuse(shadow, "next r0 r2 r3");
+}
+
 static void
 test_shadow_next_ends_after_the_only_key(void **state)
 {
@@ -363,7 +385,37 @@ test_shadow_metatables_are_set_and_cleared(void **state)
   expect(shadow, 6, "nil");
   run(shadow, "closure r7 r0 0; str r8 1");
   refuse(shadow, "setmeta r7 r2; setmeta r2 r0; setmeta r0 r1; "
-                 "setmeta r0 r8; getmeta r3 r2; getmeta r3 r7");
+                 "setmeta r0 r8");
+}
+
+/* A value of a basic type has the metatable of its type. */
+static void
+test_shadow_getmeta_of_basic_types(void **state)
+{
+  static const char *const makes[][2] = {
+      {"nil", "nil r0"},          {"boolean", "bool r0 1"},
+      {"number", "int r0 3"},     {"number", "float r0 3"},
+      {"string", "str r0 3"},     {"string", "lstr r0 3 3"},
+      {"function", "cfunc r0 3"}, {"function", "closure r0 r1 0"},
+      {"thread", "running r0"},   {"lightuserdata", "lightud r0 3"}};
+  struct shadow *shadow = *state;
+
+  for (size_t i = 0; i < sizeof makes / sizeof *makes; i++) {
+    char ops[120];
+
+    snprintf(ops, sizeof ops,
+             "%s; newtable r9 0 0; basicmeta %s r9; getmeta r8 r0",
+             makes[i][1], makes[i][0]);
+    run(shadow, ops);
+    assert_int_equal(node_in(shadow, 8), node_in(shadow, 9));
+    snprintf(ops, sizeof ops, "nil r9; basicmeta %s r9; getmeta r8 r0",
+             makes[i][0]);
+    run(shadow, ops);
+    expect(shadow, 8, "nil");
+  }
+  run(shadow, "newtable r9 0 0; newtable r0 0 0; basicmeta nil r9; "
+              "getmeta r8 r0");
+  expect(shadow, 8, "nil");
 }
 
 static void
@@ -891,8 +943,10 @@ main(void)
       TEST(len_takes_any_border),
       TEST(append_follows_any_border),
       TEST(next_answers_entries),
+      TEST(next_goes_on_from_a_removed_key),
       TEST(next_ends_after_the_only_key),
       TEST(metatables_are_set_and_cleared),
+      TEST(getmeta_of_basic_types),
       TEST(basic_metatables_are_roots),
       TEST(index_follows_links),
       TEST(index_skips_what_is_no_link),
