@@ -102,10 +102,13 @@ EXTRA_PROGRAMS += %D%/bench
 %C%_bench_LDADD = $(PENUMBRA_LIBS)
 CLEANFILES += %D%/bench$(EXEEXT)
 
-bench: %D%/bench$(EXEEXT)
+bench: %D%/bench$(EXEEXT) penumbra$(EXEEXT) fuzz/fuzz_lua54$(EXEEXT)
 	%D%/bench$(EXEEXT)
+if FUZZING
+	'$(srcdir)/tests/bench-fuzz' '$(abs_top_builddir)'
+endif
 
-EXTRA_DIST += %D%/coverage
+EXTRA_DIST += %D%/bench-fuzz %D%/coverage
 
 coverage: fuzz/fuzz_lua54$(EXEEXT)
 	@if test '$(enable_coverage)' = no; then \
