@@ -38,6 +38,7 @@ static const uint16_t needs[OP_COUNT][3] = {
     [OP_INDEX] = {0, HAS_META, 0},
     [OP_NEWINDEX] = {HAS_META, 0, 0},
     [OP_SETMETA] = {HAS_META, TABLE | NIL, 0},
+    [OP_GETMETA] = {0, HAS_META, 0}, /* takes any; these say most */
     [OP_BASICMETA] = {0, TABLE | NIL, 0},
     [OP_SETEVENT] = {TABLE, 0, 0},
     [OP_GETUV] = {0, USERDATA, 0},
