@@ -88,6 +88,7 @@ shell_tests = \
 	%D%/bootstrap.bats \
 	%D%/canary.bats \
 	%D%/cli.bats \
+	%D%/corpus.bats \
 	%D%/readme.bats \
 	%D%/replay.bats
 
