@@ -94,7 +94,7 @@ close_gap(struct draft *draft, size_t index, size_t count)
 static void
 guess(const struct draft *draft, size_t index, struct op_guess *ret_guess)
 {
-  op_guess_init(ret_guess);
+  op_guess_init(ret_guess, OP_REGISTERS);
   for (size_t i = 0; i < index; i++)
     op_guess_apply(ret_guess, draft->ops[i]);
 }

@@ -19,6 +19,7 @@
 
 enum {
   REGISTERS_NEAR = 6, /* drawn from half of the time */
+  REGISTERS_FEW = 5,  /* all that one stream in three uses */
   NUMBERS_NEAR = 8    /* drawn from three times out of four */
 };
 
@@ -240,7 +241,7 @@ stream_generate(uint64_t seed, size_t count, struct stream *ret_stream)
     ops[0].b = OP_SCALE_SMALL;
     start = 1;
   }
-  op_guess_init(&guess);
+  op_guess_init(&guess, one_in(&random, 3) ? REGISTERS_FEW : OP_REGISTERS);
   for (size_t i = start; i < count; i++) {
     ops[i] = op_guess_fit(&guess, op_generate(&swarm, &random), &random);
     op_guess_apply(&guess, ops[i]);

@@ -90,9 +90,10 @@ static const bool reads_a[OP_COUNT] = {
 };
 
 void
-op_guess_init(struct op_guess *guess)
+op_guess_init(struct op_guess *guess, int32_t registers)
 {
   guess->depth = 0;
+  guess->registers = registers;
   for (size_t i = 0; i < OP_REGISTERS; i++)
     guess->kinds[0][i] = NIL;
 }
@@ -106,7 +107,7 @@ find_register(const struct op_guess *guess, uint16_t kinds,
   int32_t found[OP_REGISTERS];
   uint32_t count = 0;
 
-  for (int32_t i = 0; i < OP_REGISTERS; i++)
+  for (int32_t i = 0; i < guess->registers; i++)
     if (row[i] & kinds)
       found[count++] = i;
   return count ? found[op_random_below(random, count)] : -1;
@@ -117,8 +118,9 @@ static struct op
 make_one(const struct op_guess *guess, uint16_t kinds,
          struct op_random *random)
 {
-  int32_t into = (int32_t)op_random_below(random, OP_REGISTERS);
-  int32_t from = (int32_t)op_random_below(random, OP_REGISTERS);
+  uint32_t registers = (uint32_t)guess->registers;
+  int32_t into = (int32_t)op_random_below(random, registers);
+  int32_t from = (int32_t)op_random_below(random, registers);
 
   if (kinds & TABLE)
     return (struct op){OP_NEWTABLE, into, 0, 0};
@@ -144,6 +146,9 @@ op_guess_fit(const struct op_guess *guess, struct op op,
 {
   int32_t *operands[3] = {&op.a, &op.b, &op.c};
 
+  for (size_t i = 0; i < 3; i++)
+    if (op_infos[op.code].operand[i] == OP_OPERAND_REG)
+      *operands[i] %= guess->registers;
   for (size_t i = 0; i < 3; i++) {
     uint16_t kinds = needs[op.code][i];
 

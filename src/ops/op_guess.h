@@ -16,10 +16,13 @@ enum { OP_GUESS_DEPTH_MAX = 16 };
 struct op_guess {
   /* One row a frame, the running one last; bits of kinds, 0: not known. */
   uint16_t kinds[OP_GUESS_DEPTH_MAX][OP_REGISTERS];
-  uint32_t depth; /* rows in use - 1 */
+  uint32_t depth;     /* rows in use - 1 */
+  int32_t registers;  /* only the first so many are used */
 };
 
-void op_guess_init(struct op_guess *guess);
+/* registers: 1 to OP_REGISTERS. With few of them a stream meets itself more
+ * often. */
+void op_guess_init(struct op_guess *guess, int32_t registers);
 /* Gives op registers that hold what it needs, if there are such; else, now and
  * then, op becomes one that makes what is missing. */
 struct op op_guess_fit(const struct op_guess *guess, struct op op,
