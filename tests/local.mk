@@ -58,6 +58,7 @@ unit_tests = \
 	%D%/test_gc_objects \
 	%D%/test_gc_random \
 	%D%/test_gc_stores \
+	%D%/test_lab \
 	%D%/test_mutator \
 	%D%/test_op_gen \
 	%D%/test_op_manual \
