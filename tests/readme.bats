@@ -38,3 +38,24 @@ readme_commands() {
   grep -qx '\$ ./bootstrap fuzz 60' "$abs_top_srcdir/README.md"
   grep -qx '\$ ./bootstrap check' "$abs_top_srcdir/README.md"
 }
+
+@test "the verdict that the README shows is the one that is printed" {
+  [ "$PENUMBRA_HAS_FAULTS" != no ] || skip 'this build has no seeded faults'
+  cd "$BATS_TEST_TMPDIR"
+  run "$abs_top_builddir/penumbra" run --fault drop-table-barrier \
+    "$abs_top_srcdir/corpus/fuzz_lua54/table-store-into-black"
+  [ "$status" -eq 1 ]
+  shown=0
+  while IFS= read -r line; do
+    case $line in
+    '' | 'Finding 1: '* | '  ...' | '  replay '*) continue ;;
+    esac
+    shown=$((shown + 1))
+    printf '%s\n' "$output" | grep -qFx -- "$line" || {
+      echo "not printed: $line"
+      false
+    }
+  done < <(sed -n '/^```text$/,/^```$/p' "$abs_top_srcdir/README.md" |
+    grep -v '^```')
+  [ "$shown" -ge 20 ]
+}
