@@ -116,14 +116,17 @@ prepare_return(const struct gc_thread *thread, uint32_t count)
   return count <= 1 ? GC_OK : gc_reserve(thread->resumer, count - 1);
 }
 
-/* The top count values take the coroutine's place on the resumer's stack, and
- * the resumer runs. */
+/* The top count values leave the coroutine's stack and take its place on the
+ * resumer's, and the resumer runs. */
 static struct gc_thread *
 give_back(struct gc_thread *thread, uint32_t count)
 {
   struct gc_thread *resumer = thread->resumer;
 
   copy_values(resumer, resumer->top - 1, thread, count);
+  if (!GC_FAULTY(thread->heap, YIELD_KEEPS)) {
+    thread->top -= count;
+  }
   resumer->top += count - 1;
   resumer->status = GC_THREAD_RUNNING;
   thread->resumer = NULL;

@@ -282,8 +282,9 @@ enum gc_status gc_resume(struct gc_thread *from, uint32_t count,
 enum gc_status gc_yield(struct gc_thread *thread, uint32_t count);
 /* The base frame ends: closes everything, finished; values as gc_yield. */
 enum gc_status gc_finish(struct gc_thread *thread, uint32_t count);
-/* The coroutine, failed by gc_raise, gives control back: its error value (a
- * copy) takes the place of the coroutine at the top of its resumer. */
+/* The coroutine, failed by gc_raise, gives control back: its error value
+ * leaves its stack and takes the place of the coroutine at the top of its
+ * resumer. */
 void gc_fail(struct gc_thread *thread);
 /* Closes everything of a suspended, finished or failed coroutine, drops its
  * frames; it is finished. */

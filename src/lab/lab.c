@@ -50,6 +50,7 @@ struct lab {
   uint64_t surveyed_before; /* oracle's count when the stream began */
   uint64_t steps_in_operation;
   uint64_t allocations_in_operation;
+  uint64_t blocks_before; /* live when the operation began */
   uint8_t operation;     /* enum op_code that runs, OP_COUNT outside */
   uint8_t phase_checked; /* enum subject_phase at the last check */
   bool performing;       /* inside the subject's perform */
@@ -118,7 +119,7 @@ check_at_step(struct lab *lab, enum oracle_when when)
 static uint64_t
 steps_max(const struct lab *lab)
 {
-  return STEPS_SLACK + STEPS_PER_BLOCK * (arena_live_blocks(lab->arena) +
+  return STEPS_SLACK + STEPS_PER_BLOCK * (lab->blocks_before +
                                           lab->allocations_in_operation);
 }
 
@@ -286,6 +287,7 @@ do_operation(struct lab *lab, size_t index, struct op op)
     return;
   lab->operation = op.code;
   lab->allocations_in_operation = 0;
+  lab->blocks_before = arena_live_blocks(lab->arena);
   arena_suspend_refusals(lab->arena, !may_be_refused(lab, op));
   enum subject_status status = run_operation(lab, op);
   hash_word(lab, (uint64_t)op.code << 8 | (uint64_t)status);
@@ -378,6 +380,7 @@ prepare(struct lab *lab, const struct subject *subject,
   lab->performing = false;
   lab->steps_in_operation = 0;
   lab->allocations_in_operation = 0;
+  lab->blocks_before = 0;
   lab->surveyed_before = oracle_statistics(lab->oracle)->objects;
   arena_clear(lab->arena, policy);
   oracle_begin(lab->oracle, subject, large);

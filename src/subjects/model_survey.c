@@ -7,7 +7,8 @@
  *
  * Labels: slots of a frame's 16 registers are REGISTER, to-be-closed slots
  * above them TBC, the coroutine at the top of a stack that waits for it
- * RESUMED; any other slot (a temporary of an operation under way) INTERNAL.
+ * RESUMED. Any other slot is a temporary of an operation under way: it is
+ * shown as a register beyond the 16, which between operations none may be.
  */
 #include <stddef.h>
 
@@ -302,7 +303,7 @@ survey_frame(const struct survey *s, const struct gc_thread *thread,
     edge(s, SUBJECT_LABEL_REGISTER, number(key + i - frame->base),
          value_of(&thread->stack[i]));
   for (uint32_t i = registers_end; i < end; i++) {
-    enum subject_label label = SUBJECT_LABEL_INTERNAL;
+    enum subject_label label = SUBJECT_LABEL_REGISTER;
     while (to_close < thread->to_close_count && thread->to_close[to_close] < i)
       to_close++;
     bool closes =
@@ -315,7 +316,8 @@ survey_frame(const struct survey *s, const struct gc_thread *thread,
     if (label == SUBJECT_LABEL_RESUMED)
       edge(s, label, (struct subject_value){0, SUBJECT_NIL}, value);
     else
-      edge(s, label, number(closes ? key + closers++ : i), value);
+      edge(s, label, number(key + (closes ? closers++ : i - frame->base)),
+           value);
   }
 }
 
