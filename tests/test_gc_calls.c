@@ -624,7 +624,7 @@ test_gc_calls_coroutines_pass_values(void **state)
   push_integers(coroutine, 21, 23);
   assert_int_equal(gc_yield(coroutine, 3), GC_OK);
   ASSERT_SLOTS(main, 1, 21, 22, 23);
-  ASSERT_SLOTS(coroutine, 11, 12, 0, 21, 22, 23);
+  ASSERT_SLOTS(coroutine, 11, 12, 0); /* what was yielded is gone here */
   close_heap(heap, &host);
 }
 
@@ -867,9 +867,9 @@ test_gc_calls_yield_makes_room_for_its_values(void **state)
   assert_int_equal(gc_to_integer(main, 1 + COUNT), COUNT);
   gc_copy(main, 1, 2);
   assert_int_equal(gc_resume(main, COUNT - 1, 1), GC_OK);
-  assert_int_equal(gc_top(coroutine), 2 * COUNT);
+  assert_int_equal(gc_top(coroutine), COUNT);
   gc_collect(heap);
-  assert_int_equal(gc_to_integer(coroutine, 2 * COUNT), COUNT);
+  assert_int_equal(gc_to_integer(coroutine, COUNT), COUNT);
   close_heap(heap, &host);
 }
 
