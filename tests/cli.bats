@@ -684,3 +684,21 @@ pad_store() {
   complete_words "$penumbra" run -s lua
   [[ "${COMPREPLY[*]}" == *lua54* ]]
 }
+
+@test "bad input: a stream as text under another name is not taken for bytes" {
+  printf '# a comment\nnewtable r0 0 0\n' >stream.txt
+  run -2 --separate-stderr "$penumbra" run stream.txt
+  one_error 'stream.txt: this is a stream as text, not bytes'
+  run -0 "$penumbra" run --text stream.txt
+  [[ $output == *clean* ]]
+}
+
+@test "bad input: trace, fuzz and shrink take one subject" {
+  printf 'newtable r0 0 0\n' >stream.pen
+  for command in 'trace -s all stream.pen' 'shrink -s all stream.pen' \
+    'fuzz -s all 1'; do
+    # shellcheck disable=SC2086
+    run -2 --separate-stderr "$penumbra" $command
+    one_error '--subject all: this command takes one subject'
+  done
+}

@@ -235,6 +235,18 @@ refuse_fault(const char *name, const struct cli_choice *choice)
 }
 
 int
+cli_choose_one(const char *subject, const char *fault,
+               struct cli_choice *ret_choice)
+{
+  if (subject && strcmp(subject, "all") == 0) {
+    cli_error("--subject all: this command takes one subject; 'penumbra "
+              "subjects' lists them");
+    return CLI_BAD;
+  }
+  return cli_choose(subject, fault, ret_choice);
+}
+
+int
 cli_choose(const char *subject, const char *fault,
            struct cli_choice *ret_choice)
 {

@@ -101,5 +101,8 @@ struct cli_choice {
  * which leaves those subjects that have it. 0, or CLI_BAD after an error. */
 int cli_choose(const char *subject, const char *fault,
                struct cli_choice *ret_choice);
+/* The same for a command that runs on one subject: "all" is refused. */
+int cli_choose_one(const char *subject, const char *fault,
+                   struct cli_choice *ret_choice);
 
 #endif

@@ -229,7 +229,7 @@ set_up(struct session *session)
 {
   const struct arguments *arguments = session->arguments;
   struct cli_choice choice;
-  int status = cli_choose(arguments->subject, arguments->fault, &choice);
+  int status = cli_choose_one(arguments->subject, arguments->fault, &choice);
 
   if (status != CLI_CLEAN)
     return status;

@@ -253,7 +253,7 @@ cmd_shrink(int argc, char **argv)
   int status = cli_parse(&parser, "shrink", argc, argv, &arguments);
 
   if (status == CLI_CLEAN)
-    status = cli_choose(arguments.subject, arguments.fault, &choice);
+    status = cli_choose_one(arguments.subject, arguments.fault, &choice);
   if (status != CLI_CLEAN)
     return status;
   if (choice.count > 1) {

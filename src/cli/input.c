@@ -198,10 +198,32 @@ decode_text(const char *path, const uint8_t *bytes, size_t size,
   return INPUT_BAD;
 }
 
+/* Any bytes are a stream; but bytes that are a whole text, with operations,
+ * were meant as one. */
+static bool
+is_text_stream(const uint8_t *bytes, size_t size)
+{
+  struct stream stream;
+  struct stream_text_error error;
+  bool has_operations;
+
+  if (stream_parse((const char *)bytes, size, &stream, &error) != STREAM_OK)
+    return false;
+  has_operations = stream.count > 0;
+  stream_done(&stream);
+  return has_operations;
+}
+
 static enum input_status
 decode_bytes(const char *path, const uint8_t *bytes, size_t size,
              struct stream *ret_stream)
 {
+  if (is_text_stream(bytes, size)) {
+    cli_error("%s: this is a stream as text, not bytes; give it a name that "
+              "ends in .pen, or say --text",
+              path);
+    return INPUT_BAD;
+  }
   switch (stream_decode(bytes, size, ret_stream)) {
   case STREAM_OK:
     return INPUT_OK;
