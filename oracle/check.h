@@ -32,6 +32,10 @@ bool check_contents(struct oracle *oracle);
 void check_event(struct oracle *oracle, const struct subject_event *event);
 /* safety.freed-live: of a node that may have to live. */
 bool check_death(struct oracle *oracle, const struct oracle_death *death);
+/* safety.to-be-closed: keeps what is closed; at the end of the operation it is
+ * compared with count nodes that were due. */
+void check_keep_closing(struct oracle *oracle, uint64_t base);
+void check_closings(struct oracle *oracle, const uint32_t *due, uint32_t count);
 
 /* The phases between flip and end of sweep. */
 static inline bool

@@ -414,9 +414,11 @@ check_event(struct oracle *oracle, const struct subject_event *event)
   case SUBJECT_EVENT_ASSERTION:
     on_assertion(oracle, event);
     break;
+  case SUBJECT_EVENT_CLOSED:
+    check_keep_closing(oracle, event->base);
+    break;
   case SUBJECT_EVENT_RELISTED:
   case SUBJECT_EVENT_GREYED:
-  case SUBJECT_EVENT_CLOSED:
   case SUBJECT_EVENT_COUNT:
     break;
   }

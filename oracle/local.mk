@@ -8,6 +8,7 @@ noinst_LIBRARIES += %D%/libpenumbra_oracle.a
 	%D%/blocks.h \
 	%D%/check.c \
 	%D%/check.h \
+	%D%/check_closing.c \
 	%D%/check_colour.c \
 	%D%/check_contents.c \
 	%D%/check_edges.c \

@@ -96,6 +96,7 @@ oracle_begin(struct oracle *oracle, const struct subject *subject, bool large)
   oracle->step = (struct oracle_step){.depth = 0};
   oracle->flipped = false;
   oracle->death_count = 0;
+  oracle->closing_count = 0;
   oracle->op = (struct op){.code = OP_SETUP};
   oracle->finding = (struct oracle_finding){.law = LAW_NONE};
   for (int law = 0; law < LAW_COUNT; law++)
@@ -143,8 +144,9 @@ oracle_admits(const struct oracle *oracle, struct op op)
   return shadow_admits(oracle->shadow, op);
 }
 
-/* An answer names objects, so those must have been met before. If nobody asked
- * for a check since the last operation, the bindings lag behind. */
+/* Answers and closers name objects, so those must have been met before. If
+ * nobody asked for a check since the last operation, the bindings lag
+ * behind. */
 static void
 catch_up(struct oracle *oracle)
 {
@@ -168,13 +170,14 @@ oracle_operation_begin(struct oracle *oracle, struct op op)
   if (oracle_is_over(oracle))
     return;
   accuse_atomic(oracle);
-  if (op_infos[op.code].flags & OP_OPEN)
+  if (op_infos[op.code].flags & OP_OPEN || shadow_may_close(oracle->shadow, op))
     catch_up(oracle);
   oracle->op = op;
   oracle->in_operation = true;
   oracle->refused = 0;
   oracle->number_before = oracle->blocks.number;
   oracle->death_count = 0;
+  oracle->closing_count = 0;
 }
 
 static void
@@ -261,6 +264,8 @@ oracle_operation_end(struct oracle *oracle, enum subject_status status,
   bool is_steering = op_infos[code].flags & OP_STEERS;
   if (is_steering && status == SUBJECT_ERROR)
     accuse_answer(oracle, "an operation on the collector raised an error");
+  if (is_steering)
+    check_closings(oracle, NULL, 0);
   if (is_steering || code == OP_SETUP || code == OP_CLOSE)
     return; /* the shadow stays as it is, and deaths were judged */
   follow(oracle, status, answer);
@@ -270,6 +275,9 @@ oracle_operation_end(struct oracle *oracle, enum subject_status status,
   oracle->survey.words_asked += 1;
   shadow_reach(oracle->shadow);
   judge_deaths(oracle);
+  const uint32_t *due;
+  uint32_t due_count = shadow_closings(oracle->shadow, &due);
+  check_closings(oracle, due, due_count);
 }
 
 /* ---- the end --------------------------------------------------------- */

@@ -180,6 +180,8 @@ shadow_clear(struct shadow *shadow, bool large)
   make_first_nodes(shadow);
   shadow->birth_first = SHADOW_FIRST;
   shadow->birth_count = 0;
+  shadow->closing_count = 0;
+  shadow->pending_count = 0;
   shadow->was_count = SHADOW_FIRST;
   shadow->reach_count = SHADOW_FIRST;
   shadow->was_is_is = true;
@@ -419,6 +421,21 @@ shadow_kind(const struct shadow *shadow, uint32_t id)
 {
   PENUMBRA_ASSERT(id < shadow->node_count);
   return shadow->nodes[id].kind;
+}
+
+uint32_t
+shadow_closings(const struct shadow *shadow, const uint32_t **ret_ids)
+{
+  *ret_ids = shadow->closings;
+  return shadow->closing_count;
+}
+
+bool
+shadow_may_close(const struct shadow *shadow, struct op op)
+{
+  return shadow->pending_count > 0 &&
+         (op.code == OP_RETURN || op.code == OP_ERROR ||
+          op.code == OP_CLOSEUP || op.code == OP_COCLOSE);
 }
 
 uint32_t

@@ -77,6 +77,12 @@ enum shadow_result shadow_apply(struct shadow *shadow, struct op op,
 uint32_t shadow_births(const struct shadow *shadow, uint32_t *ret_first);
 uint32_t shadow_node_count(const struct shadow *shadow);
 enum subject_kind shadow_kind(const struct shadow *shadow, uint32_t id);
+/* To-be-closed values that the last shadow_apply left behind and whose closer
+ * is to be called, in the order of the calls: node ids, borrowed until the next
+ * apply. Returns how many. */
+uint32_t shadow_closings(const struct shadow *shadow, const uint32_t **ret_ids);
+/* Whether applying op may leave to-be-closed values behind. */
+bool shadow_may_close(const struct shadow *shadow, struct op op);
 /* The running coroutine. */
 uint32_t shadow_running(const struct shadow *shadow);
 

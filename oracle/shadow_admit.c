@@ -228,19 +228,24 @@ is_base_frame(const struct shadow *shadow)
   return shadow_frame_now(shadow)->previous == 0;
 }
 
-static bool
-admits_tbc(const struct shadow *shadow, struct op op)
+bool
+shadow_has_closer(const struct shadow *shadow, struct shadow_value value)
 {
-  struct shadow_value value = shadow_register(shadow, op.a);
   struct shadow_value event =
       shadow_of_string(shadow_event_find(shadow, OP_EVENT_CLOSE));
   uint32_t metatable;
 
-  if (shadow_frame_now(shadow)->closing_count >= OP_TBC_MAX ||
-      !has_metatable(shadow, value))
+  if (!has_metatable(shadow, value))
     return false;
   metatable = shadow->nodes[value.bits].metatable;
   return metatable && shadow_get(shadow, metatable, event).tag == SUBJECT_CFUNC;
+}
+
+static bool
+admits_tbc(const struct shadow *shadow, struct op op)
+{
+  return shadow_frame_now(shadow)->closing_count < OP_TBC_MAX &&
+         shadow_has_closer(shadow, shadow_register(shadow, op.a));
 }
 
 static bool

@@ -821,6 +821,7 @@ shadow_apply(struct shadow *shadow, struct op op, enum subject_status status,
   shadow->was_is_is = true;
   shadow->was_count = shadow->node_count;
   shadow->birth_first = shadow->node_count;
+  shadow->closing_count = 0;
   if (result == SHADOW_OK && status == SUBJECT_DONE)
     result = perform(shadow, op, answer, ret_message);
   if (result != SHADOW_OK)

@@ -5,8 +5,9 @@
  * the shadow heap only.
  *
  * Leaving a frame closes its cells, which then hold what the registers held,
- * and drops everything else that it held. To-be-closed values matter only in
- * that they are held: what their closers do leaves no trace.
+ * and drops everything else that it held. To-be-closed values are held until
+ * then, and the order in which their closers are due is recorded; what closers
+ * do leaves no trace.
  *
  * A coroutine that fails keeps its frames, and their cells stay open, until it
  * is closed.
@@ -213,12 +214,28 @@ drop_varargs(struct shadow *shadow, struct shadow_frame *frame)
   frame->vararg_count = 0;
 }
 
-/* Its to-be-closed values have been closed. */
+/* Its to-be-closed values are due, the last one first: those that have a
+ * closer now. */
+static void
+record_closings(struct shadow *shadow, const struct shadow_frame *frame)
+{
+  for (uint32_t i = frame->closing_count; i-- > 0;) {
+    if (!shadow_has_closer(shadow, frame->closing[i]))
+      continue;
+    PENUMBRA_ASSERT(shadow->closing_count < SHADOW_CLOSINGS_MAX);
+    shadow->closings[shadow->closing_count++] =
+        (uint32_t)frame->closing[i].bits;
+  }
+}
+
+/* Its to-be-closed values are closed. */
 static void
 drop_closing(struct shadow *shadow, struct shadow_frame *frame)
 {
   uint64_t sum = 0;
 
+  record_closings(shadow, frame);
+  shadow->pending_count -= frame->closing_count;
   for (uint32_t i = 0; i < frame->closing_count; i++) {
     sum += shadow_hash(SUBJECT_LABEL_TBC, shadow_register_key(frame->depth, i),
                        frame->closing[i]);
@@ -400,6 +417,7 @@ shadow_tbc(struct shadow *shadow, struct op op)
   uint32_t n = frame->closing_count++;
 
   frame->closing[n] = value;
+  shadow->pending_count++;
   shadow->nodes[frame->thread].sum += shadow_hash(
       SUBJECT_LABEL_TBC, shadow_register_key(frame->depth, n), value);
   return SHADOW_OK;

@@ -149,6 +149,9 @@ struct shadow_string {
   uint32_t hash;
 };
 
+/* To-be-closed values that one operation may leave: all of a coroutine. */
+enum { SHADOW_CLOSINGS_MAX = OP_FRAMES_MAX * OP_TBC_MAX };
+
 enum {
 #define OPERAND(NAME, name, bytes, count, scale, help) \
   SHADOW_OPERAND_##NAME = (count),
@@ -191,6 +194,9 @@ struct shadow {
   bool is_large;
 
   uint32_t birth_first, birth_count; /* of the last apply */
+  uint32_t closings[SHADOW_CLOSINGS_MAX]; /* of the last apply */
+  uint32_t closing_count;
+  uint32_t pending_count; /* values in the frames' closing */
 
   /* Marks by node id. is and was are swapped; where was_is_is, nothing was
    * lost and the marks before the last apply are those of now for the ids
@@ -380,5 +386,7 @@ bool shadow_resolve(const struct shadow *shadow, struct shadow_value object,
 /* Whether the registry holds something under this integer for ref. */
 bool shadow_is_reference(const struct shadow *shadow,
                          struct shadow_value value);
+/* Whether the value has a closer: a light C function as __close. */
+bool shadow_has_closer(const struct shadow *shadow, struct shadow_value value);
 
 #endif

@@ -12,6 +12,7 @@
  *   check_edges.c    laws of references; the sums of contents
  *   check_contents.c contents and identity
  *   check_event.c    laws of events
+ *   check_closing.c  to-be-closed values
  *   explain.c        findings in words
  */
 #ifndef PENUMBRA_ORACLE_STATE_H
@@ -49,6 +50,15 @@ struct oracle_death {
   uint8_t kind;
 };
 
+/* A value that the subject closed inside the operation that runs. */
+struct oracle_closing {
+  uint64_t base;
+  uint32_t node; /* 0: bound to none */
+};
+
+/* One more than any operation may close shows that there were too many. */
+enum { ORACLE_CLOSINGS_MAX = OP_FRAMES_MAX * OP_TBC_MAX + 1 };
+
 struct oracle {
   struct subject_visitor visitor;    /* first: the visitor is the oracle */
   const struct subject *subject;     /* borrows */
@@ -74,6 +84,9 @@ struct oracle {
 
   struct oracle_death *deaths; /* owns death_capacity */
   uint32_t death_count, death_capacity;
+
+  struct oracle_closing closings[ORACLE_CLOSINGS_MAX];
+  uint32_t closing_count;
 
   struct oracle_finding finding;
   struct oracle_stats stats;

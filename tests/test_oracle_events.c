@@ -515,6 +515,183 @@ test_oracle_finds_contents_lost_to_a_refusal(void **state)
   expect_text("after an allocation was refused");
 }
 
+/* ---- to-be-closed values --------------------------------------------- */
+
+static void
+close_value(const struct drawn *drawn)
+{
+  tell((struct subject_event){.type = SUBJECT_EVENT_CLOSED,
+                              .base = drawn->object.base});
+}
+
+/* Tables in r0 (first) and r1 (second) that have r0 as metatable and are to be
+ * closed; and one in r2 that is not. Nothing has been looked at yet. */
+static void
+draw_closing(struct drawn **ret_first, struct drawn **ret_second,
+             struct drawn **ret_other)
+{
+  struct drawn *tables[3];
+  for (int i = 0; i < 3; i++) {
+    operate(OP_NEWTABLE, i, 0, 0);
+    tables[i] = draw(SUBJECT_KIND_TABLE);
+    draw_register(i, to(tables[i]));
+  }
+  operate(OP_CFUNC, 3, 1, 0);
+  draw_register(3, (struct subject_value){.bits = 1, .tag = SUBJECT_CFUNC});
+  operate(OP_SETEVENT, 0, OP_EVENT_CLOSE, 3);
+  struct subject_edge *entry =
+      draw_edge(tables[0], SUBJECT_LABEL_ENTRY, 0,
+                (struct subject_value){.bits = 1, .tag = SUBJECT_CFUNC});
+  entry->key = to(draw_string("__close"));
+  for (int i = 0; i < 2; i++) {
+    operate(OP_SETMETA, i, 0, 0);
+    draw_edge(tables[i], SUBJECT_LABEL_METATABLE, 0, to(tables[0]));
+  }
+  for (int i = 0; i < 2; i++) {
+    operate(OP_TBC, i, 0, 0);
+    draw_edge(thread, SUBJECT_LABEL_TBC, i, to(tables[i]));
+  }
+  *ret_first = tables[0];
+  *ret_second = tables[1];
+  *ret_other = tables[2];
+}
+
+static void
+close_block(const struct drawn *const *closed, unsigned count)
+{
+  begin_operation(OP_CLOSEUP, 16, 0, 0);
+  for (unsigned i = 0; i < count; i++)
+    close_value(closed[i]);
+  end_operation(SUBJECT_DONE);
+}
+
+static void
+test_oracle_allows_closing_as_due(void **state)
+{
+  struct drawn *first, *second, *other;
+  (void)state;
+  draw_closing(&first, &second, &other);
+  expect_clean();
+  assert_int_equal(oracle_statistics(oracle)->law[LAW_TO_BE_CLOSED], 0);
+  close_block((const struct drawn *[]){second, first}, 2);
+  thread->edge_count -= 2;
+  expect_clean();
+  assert_int_equal(oracle_statistics(oracle)->law[LAW_TO_BE_CLOSED], 1);
+  close_block(NULL, 0);
+  expect_clean();
+  assert_int_equal(oracle_statistics(oracle)->law[LAW_TO_BE_CLOSED], 1);
+}
+
+/* The law is applied though no check came between: the values are met before
+ * they are closed. */
+static void
+expect_closing(unsigned (*pick)(const struct drawn *first,
+                                const struct drawn *second,
+                                const struct drawn *other,
+                                const struct drawn **ret_closed),
+               bool is_refused, const char *text)
+{
+  struct drawn *first, *second, *other;
+  const struct drawn *closed[4];
+  begin();
+  draw_closing(&first, &second, &other);
+  unsigned count = pick(first, second, other, closed);
+  begin_operation(OP_CLOSEUP, 16, 0, 0);
+  if (is_refused)
+    step(SUBJECT_EVENT_REFUSED);
+  for (unsigned i = 0; i < count; i++)
+    close_value(closed[i]);
+  end_operation(SUBJECT_DONE);
+  thread->edge_count -= 2;
+  if (!text) {
+    expect_clean();
+    return;
+  }
+  expect_finding(LAW_TO_BE_CLOSED);
+  expect_text(text);
+}
+
+#define CLOSES(name, ...)                                               \
+  static unsigned closes_##name(                                        \
+      const struct drawn *first, const struct drawn *second,            \
+      const struct drawn *other, const struct drawn **ret_closed)       \
+  {                                                                     \
+    const struct drawn *closed[] = {__VA_ARGS__, first, second, other}; \
+    unsigned count = sizeof closed / sizeof *closed - 3;                \
+    for (unsigned i = 0; i < count; i++)                                \
+      ret_closed[i] = closed[i];                                        \
+    return count;                                                       \
+  }
+
+CLOSES(as_due, second, first)
+CLOSES(the_last_one, second)
+CLOSES(the_first_one, first)
+CLOSES(in_order, first, second)
+CLOSES(twice, second, second, first)
+CLOSES(another, second, other, first)
+CLOSES(one_more, second, first, other)
+CLOSES(no_object, second, root)
+
+static void
+test_oracle_finds_closers_that_are_not_due(void **state)
+{
+  (void)state;
+  expect_closing(closes_as_due, false, NULL);
+  expect_closing(closes_the_last_one, false, "was not closed");
+  expect_closing(closes_the_first_one, false, "was not closed");
+  expect_closing(closes_in_order, false, "was closed before table");
+  expect_text(", which was added later");
+  expect_closing(closes_twice, false, "was closed twice");
+  expect_closing(closes_another, false, "was not to be closed");
+  expect_closing(closes_one_more, false, "was not to be closed");
+  expect_closing(closes_no_object, false, "a value that is no object");
+}
+
+/* A closer that finds no memory is left out; what is closed is due still. */
+static void
+test_oracle_lets_closers_without_memory_be_left_out(void **state)
+{
+  (void)state;
+  expect_closing(closes_the_last_one, true, NULL);
+  expect_closing(closes_the_first_one, true, NULL);
+  expect_closing(closes_in_order, true, "was closed before table");
+  expect_closing(closes_twice, true, "was closed twice");
+  expect_closing(closes_another, true, "was not to be closed");
+}
+
+/* Operations that leave nothing close nothing, those on the collector too. */
+static void
+test_oracle_finds_closers_that_nothing_calls(void **state)
+{
+  static const uint8_t codes[] = {OP_SETTOP, OP_MICROSTEP};
+  struct drawn *first, *second, *other;
+  (void)state;
+  for (size_t i = 0; i < sizeof codes; i++) {
+    begin();
+    draw_closing(&first, &second, &other);
+    expect_clean();
+    begin_operation(codes[i], codes[i] == OP_SETTOP ? 16 : 1, 0, 0);
+    close_value(second);
+    end_operation(SUBJECT_DONE);
+    expect_finding(LAW_TO_BE_CLOSED);
+  }
+}
+
+/* At the end of the state nothing is judged. */
+static void
+test_oracle_leaves_closers_at_the_end_alone(void **state)
+{
+  struct drawn *first, *second, *other;
+  (void)state;
+  draw_closing(&first, &second, &other);
+  expect_clean();
+  begin_operation(OP_CLOSE, 0, 0, 0);
+  oracle_close_begin(oracle);
+  close_value(first);
+  assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
+  assert_int_equal(oracle_statistics(oracle)->law[LAW_TO_BE_CLOSED], 0);
+}
+
 /* ---- the process ----------------------------------------------------- */
 
 static void
@@ -591,6 +768,11 @@ main(void)
       T(finds_a_leak_at_close),
       T(finds_a_failure_without_refusal),
       T(finds_contents_lost_to_a_refusal),
+      T(allows_closing_as_due),
+      T(finds_closers_that_are_not_due),
+      T(lets_closers_without_memory_be_left_out),
+      T(finds_closers_that_nothing_calls),
+      T(leaves_closers_at_the_end_alone),
       T(tells_of_assertions),
       T(takes_the_labs_word),
       T(trips_every_law_of_events),

@@ -433,6 +433,123 @@ test_shadow_flow_open_upvalues_outlive_reach(void **state)
   assert_false(shadow_is_reachable(shadow, held));
 }
 
+/* ---- what is due to be closed ---------------------------------------- */
+
+/* What the last operation closes, as ids less SHADOW_FIRST. */
+static void
+expect_closings(const struct shadow *shadow, const char *text)
+{
+  const uint32_t *ids;
+  uint32_t count = shadow_closings(shadow, &ids);
+  char words[80] = "";
+  size_t length = 0;
+
+  for (uint32_t i = 0; i < count; i++)
+    length += (size_t)snprintf(words + length, sizeof words - length, "%s%u",
+                               i ? " " : "", (unsigned)(ids[i] - SHADOW_FIRST));
+  assert_string_equal(words, text);
+}
+
+/* Node 0, in r1, is the metatable of all; nodes 1 to 3 are in r2 to r4. */
+static const char closing_begin[] =
+    "cfunc r0 1; newtable r1 0 0; setevent r1 __close r0; newtable r2 0 0; "
+    "newud r3 0 0; newtable r4 0 0; setmeta r2 r1; setmeta r3 r1; "
+    "setmeta r4 r1";
+
+static void
+test_shadow_flow_closings_of_a_block(void **state)
+{
+  struct shadow *shadow = *state;
+
+  run(shadow, closing_begin);
+  run(shadow, "closeup 0");
+  expect_closings(shadow, "");
+  run(shadow, "tbc r2; tbc r3; tbc r2; tbc r4");
+  assert_true(shadow_may_close(shadow, parse_op("closeup 16")));
+  assert_false(shadow_may_close(shadow, parse_op("settop 16")));
+  expect_closings(shadow, "");
+  run(shadow, "closeup 16");
+  expect_closings(shadow, "3 1 2 1");
+  assert_false(shadow_may_close(shadow, parse_op("closeup 16")));
+  run(shadow, "int r5 1");
+  expect_closings(shadow, "");
+}
+
+/* __close is what it is then. */
+static void
+test_shadow_flow_closings_have_a_closer(void **state)
+{
+  struct shadow *shadow = *state;
+
+  run(shadow, closing_begin);
+  run(shadow, "newtable r5 0 0; tbc r2; tbc r3; tbc r4; setmeta r3 r5; "
+              "closeup 0");
+  expect_closings(shadow, "3 1");
+  run(shadow, "tbc r2; tbc r4; int r6 1; setevent r1 __close r6; closeup 0");
+  expect_closings(shadow, "");
+  run(shadow, "setevent r1 __close r0; tbc r2; setmeta r2 r7; closeup 0");
+  expect_closings(shadow, "");
+}
+
+static void
+test_shadow_flow_closings_of_a_return(void **state)
+{
+  struct shadow *shadow = *state;
+
+  run(shadow, closing_begin);
+  run(shadow, "tbc r2; call r0 r2 3; tbc r0; tbc r1; return r0 1");
+  expect_closings(shadow, "2 1");
+  run(shadow, "closeup 0");
+  expect_closings(shadow, "1");
+}
+
+static void
+test_shadow_flow_closings_of_an_error(void **state)
+{
+  struct shadow *shadow = *state;
+
+  run(shadow, closing_begin);
+  run(shadow, "tbc r2; pcall r0 r0 5; tbc r2; tbc r3; call r0 r0 5; tbc r4; "
+              "call r0 r0 5; tbc r2; tbc r2; error r0");
+  assert_int_equal(depth_now(shadow), 0);
+  expect_closings(shadow, "1 1 3 2 1");
+  run(shadow, "closeup 0");
+  expect_closings(shadow, "1");
+}
+
+static void
+test_shadow_flow_closings_of_a_coroutine(void **state)
+{
+  struct shadow *shadow = *state;
+
+  run(shadow, closing_begin);
+  run(shadow, "conew r5 r0; move r6 r5; resume r5 r2 3; tbc r0; tbc r1; "
+              "yield r0 0");
+  expect_closings(shadow, "");
+  run(shadow, "resume r6 r0 0");
+  expect_closings(shadow, "");
+  run(shadow, "return r0 0");
+  expect_closings(shadow, "2 1");
+  run(shadow, "coclose r5");
+  expect_closings(shadow, "");
+}
+
+static void
+test_shadow_flow_closings_of_a_closed_coroutine(void **state)
+{
+  struct shadow *shadow = *state;
+
+  run(shadow, closing_begin);
+  run(shadow, "conew r5 r0; move r6 r5; resume r5 r2 3; tbc r0; "
+              "cfunc r3 0; call r3 r0 3; tbc r1; tbc r2; error r0");
+  expect_closings(shadow, "");
+  run(shadow, "coclose r6");
+  expect_closings(shadow, "3 2 1");
+  run(shadow, "conew r5 r0; move r6 r5; resume r5 r2 3; tbc r2; yield r0 0; "
+              "coclose r6");
+  expect_closings(shadow, "3");
+}
+
 int
 main(void)
 {
@@ -461,6 +578,12 @@ main(void)
       TEST(errors_stay_in_their_coroutine),
       TEST(coclose_drops_a_start),
       TEST(open_upvalues_outlive_reach),
+      TEST(closings_of_a_block),
+      TEST(closings_have_a_closer),
+      TEST(closings_of_a_return),
+      TEST(closings_of_an_error),
+      TEST(closings_of_a_coroutine),
+      TEST(closings_of_a_closed_coroutine),
   };
 #undef TEST
 

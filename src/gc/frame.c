@@ -285,14 +285,53 @@ call_closer(struct gc_thread *thread, uint32_t slot)
   thread->top = top;
 }
 
+/* Whether a fault leaves out the closer of the slot on top of those kept, the
+ * oldest one of several from `from` on. */
+static bool
+skips_closer(const struct gc_thread *thread, uint32_t from, bool is_first)
+{
+  uint32_t count = thread->to_close_count;
+
+  return GC_FAULTY(thread->heap, CLOSER_SKIPPED) && !is_first
+         && (count == 0 || thread->to_close[count - 1] < from);
+}
+
+/* With a fault, the to-be-closed slots from `from` on change places: the first
+ * one comes to be closed first. */
+static void
+reverse_closing(struct gc_thread *thread, uint32_t from)
+{
+  uint32_t *slots = thread->to_close;
+  uint32_t low = 0, high = thread->to_close_count;
+
+  while (low < high && slots[low] < from) {
+    low++;
+  }
+  while (low + 1 < high) {
+    uint32_t slot = slots[low];
+
+    slots[low++] = slots[--high];
+    slots[high] = slot;
+  }
+}
+
 void
 gc_frame_close(struct gc_thread *thread, uint32_t from)
 {
+  bool is_first = true;
+
   gc_upvalue_close(thread, from);
+  if (GC_FAULTY(thread->heap, CLOSERS_IN_ORDER)) {
+    reverse_closing(thread, from);
+  }
   while (thread->to_close_count > 0
          && thread->to_close[thread->to_close_count - 1] >= from) {
-    thread->to_close_count--;
-    call_closer(thread, thread->to_close[thread->to_close_count]);
+    uint32_t slot = thread->to_close[--thread->to_close_count];
+
+    if (!skips_closer(thread, from, is_first)) {
+      call_closer(thread, slot);
+    }
+    is_first = false;
   }
 }
 
