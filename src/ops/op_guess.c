@@ -18,6 +18,8 @@ enum {
   CLOSURE = 128,
   COROUTINE = 256,
   REFERENCE = 512,
+  CLOSES = 1024,   /* a table with a C function as __close */
+  CLOSABLE = 2048, /* what has such a metatable */
   FUNCTION = NATIVE | CCLOSURE | CLOSURE,
   HAS_META = TABLE | USERDATA
 };
@@ -51,7 +53,7 @@ static const uint16_t needs[OP_COUNT][3] = {
     [OP_PCALL] = {FUNCTION, 0, 0},
     [OP_CALLV] = {FUNCTION, 0, 0},
     [OP_TAILCALL] = {FUNCTION, 0, 0},
-    [OP_TBC] = {HAS_META, 0, 0},
+    [OP_TBC] = {CLOSABLE, 0, 0},
     [OP_CONEW] = {0, FUNCTION, 0},
     [OP_RESUME] = {COROUTINE, 0, 0},
     [OP_COSET] = {COROUTINE, 0, 0},
@@ -113,6 +115,27 @@ find_register(const struct op_guess *guess, uint16_t kinds,
   return count ? found[op_random_below(random, count)] : -1;
 }
 
+/* The next step towards a closable value: it takes a table, a C function as
+ * its __close, and something that has the table as its metatable. */
+static struct op
+towards_closable(const struct op_guess *guess, int32_t into,
+                 struct op_random *random)
+{
+  int32_t closes = find_register(guess, CLOSES, random);
+  int32_t native = find_register(guess, NATIVE, random);
+  int32_t table = find_register(guess, TABLE, random);
+
+  if (closes >= 0)
+    return (struct op){OP_SETMETA, find_register(guess, HAS_META, random),
+                       closes, 0};
+  if (native < 0)
+    return (struct op){OP_CFUNC, into,
+                       (int32_t)op_random_below(random, 8), 0};
+  if (table < 0)
+    return (struct op){OP_NEWTABLE, into, 0, 0};
+  return (struct op){OP_SETEVENT, table, OP_EVENT_CLOSE, native};
+}
+
 /* An operation that makes a value of one of the kinds. */
 static struct op
 make_one(const struct op_guess *guess, uint16_t kinds,
@@ -122,6 +145,8 @@ make_one(const struct op_guess *guess, uint16_t kinds,
   int32_t into = (int32_t)op_random_below(random, registers);
   int32_t from = (int32_t)op_random_below(random, registers);
 
+  if (kinds & CLOSABLE)
+    return towards_closable(guess, into, random);
   if (kinds & TABLE)
     return (struct op){OP_NEWTABLE, into, 0, 0};
   if (kinds & USERDATA)
@@ -213,6 +238,14 @@ op_guess_apply(struct op_guess *guess, struct op op)
     return;
   case OP_MOVE:
     row[op.a] = row[op.b];
+    return;
+  case OP_SETEVENT:
+    if (op.b == OP_EVENT_CLOSE && row[op.c] & NATIVE)
+      row[op.a] |= CLOSES;
+    return;
+  case OP_SETMETA:
+    if (row[op.b] & CLOSES)
+      row[op.a] |= CLOSABLE;
     return;
   case OP_NEXT:
     row[op.b] = 0;
