@@ -221,6 +221,8 @@ stream_generate(uint64_t seed, size_t count, struct stream *ret_stream)
   struct op_random random;
   struct op_swarm swarm;
   struct op_guess guess;
+  struct op wanted = {OP_NIL, 0, 0, 0};
+  bool wanted_again = false;
   struct op *ops = NULL;
   size_t start = 0;
 
@@ -243,8 +245,12 @@ stream_generate(uint64_t seed, size_t count, struct stream *ret_stream)
   }
   op_guess_init(&guess, one_in(&random, 3) ? REGISTERS_FEW : OP_REGISTERS);
   for (size_t i = start; i < count; i++) {
-    ops[i] = op_guess_fit(&guess, op_generate(&swarm, &random), &random);
+    if (!wanted_again)
+      wanted = op_generate(&swarm, &random);
+    ops[i] = op_guess_fit(&guess, wanted, &random);
     op_guess_apply(&guess, ops[i]);
+    /* What was missing has been made, or a step towards it. */
+    wanted_again = ops[i].code != wanted.code && !one_in(&random, 8);
   }
   *ret_stream = (struct stream){ops, count};
   return STREAM_OK;
