@@ -296,6 +296,7 @@ skips_closer(const struct gc_thread *thread, uint32_t from, bool is_first)
          && (count == 0 || thread->to_close[count - 1] < from);
 }
 
+#if PENUMBRA_FAULTS
 /* With a fault, the to-be-closed slots from `from` on change places: the first
  * one comes to be closed first. */
 static void
@@ -314,6 +315,9 @@ reverse_closing(struct gc_thread *thread, uint32_t from)
     slots[high] = slot;
   }
 }
+#else
+#define reverse_closing(thread, from) ((void)(thread), (void)(from))
+#endif
 
 void
 gc_frame_close(struct gc_thread *thread, uint32_t from)
