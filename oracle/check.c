@@ -230,7 +230,7 @@ check_phase(struct oracle *oracle)
   if (phase == told || !explain_begin(oracle, LAW_PHASE_CHANGE))
     return true;
   explain_say(oracle, "the phase is %s, by the events it is %s",
-              explain_phase(phase), explain_phase(told));
+              oracle_phase_text(phase), oracle_phase_text(told));
   explain_end(oracle);
   return false;
 }

@@ -208,7 +208,7 @@ judge_lists(struct oracle *oracle)
     const struct survey_object *object = &survey->objects[colour->object];
     explain_surveyed(oracle, colour->object);
     explain_say(oracle, " is on a grey list and %s",
-                explain_colour(object->colour));
+                oracle_colour_text(object->colour));
     explain_end(oracle);
     return false;
   }

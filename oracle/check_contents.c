@@ -138,7 +138,7 @@ judge_kind(struct oracle *oracle)
   if (!(survey->odd >> ODDITY_KIND & 1) || !explain_begin(oracle, LAW_IDENTITY))
     return true;
   explain_surveyed(oracle, odd->object);
-  explain_say(oracle, " was a %s before", explain_kind((uint8_t)odd->a));
+  explain_say(oracle, " was a %s before", oracle_kind_text((uint8_t)odd->a));
   explain_end(oracle);
   return false;
 }

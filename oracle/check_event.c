@@ -242,8 +242,8 @@ on_recoloured(struct oracle *oracle, const struct subject_event *event)
       return;
     explain_object(oracle, event->base);
     explain_say(oracle, " turned from %s to %s in phase %s",
-                explain_colour(event->from), explain_colour(event->to),
-                explain_phase(oracle->phase));
+                oracle_colour_text(event->from), oracle_colour_text(event->to),
+                oracle_phase_text(oracle->phase));
     explain_end(oracle);
     return;
   }
@@ -281,7 +281,7 @@ on_birth(struct oracle *oracle, const struct subject_event *event)
       !explain_begin(oracle, LAW_BIRTH_COLOUR))
     return;
   explain_object(oracle, event->base);
-  explain_say(oracle, " was born %s", explain_colour(event->to));
+  explain_say(oracle, " was born %s", oracle_colour_text(event->to));
   explain_end(oracle);
 }
 
@@ -327,10 +327,10 @@ on_phase(struct oracle *oracle, const struct subject_event *event)
       !oracle_applies(oracle, LAW_PHASE_CHANGE) || is_legal ||
       !explain_begin(oracle, LAW_PHASE_CHANGE))
     return;
-  explain_say(oracle, "phase %s followed on %s", explain_phase(event->to),
-              explain_phase(event->from));
+  explain_say(oracle, "phase %s followed on %s", oracle_phase_text(event->to),
+              oracle_phase_text(event->from));
   if (event->from != before)
-    explain_say(oracle, ", though it was %s", explain_phase(before));
+    explain_say(oracle, ", though it was %s", oracle_phase_text(before));
   explain_end(oracle);
 }
 

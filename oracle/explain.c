@@ -5,6 +5,7 @@
  */
 #include "oracle/explain.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,69 +20,6 @@ enum {
 };
 
 /* ---- words ----------------------------------------------------------- */
-
-const char *
-explain_kind(uint8_t kind)
-{
-  static const char *const words[SUBJECT_KIND_COUNT] = {
-      [SUBJECT_KIND_STRING_SHORT] = "string",
-      [SUBJECT_KIND_STRING_LONG] = "long string",
-      [SUBJECT_KIND_TABLE] = "table",
-      [SUBJECT_KIND_USERDATA] = "userdata",
-      [SUBJECT_KIND_CCLOSURE] = "C closure",
-      [SUBJECT_KIND_CLOSURE] = "closure",
-      [SUBJECT_KIND_THREAD] = "coroutine",
-      [SUBJECT_KIND_PROTOTYPE] = "prototype",
-      [SUBJECT_KIND_UPVALUE] = "upvalue",
-      [SUBJECT_KIND_CDATA] = "cdata",
-      [SUBJECT_KIND_TRACE] = "trace",
-      [SUBJECT_KIND_ROOT] = "state",
-  };
-  return kind < SUBJECT_KIND_COUNT ? words[kind] : "block";
-}
-
-/* For signatures: one word each. */
-static const char *
-short_kind(uint8_t kind)
-{
-  static const char *const words[SUBJECT_KIND_COUNT] = {
-      [SUBJECT_KIND_STRING_SHORT] = "string",
-      [SUBJECT_KIND_STRING_LONG] = "longstring",
-      [SUBJECT_KIND_TABLE] = "table",
-      [SUBJECT_KIND_USERDATA] = "userdata",
-      [SUBJECT_KIND_CCLOSURE] = "cclosure",
-      [SUBJECT_KIND_CLOSURE] = "closure",
-      [SUBJECT_KIND_THREAD] = "coroutine",
-      [SUBJECT_KIND_PROTOTYPE] = "prototype",
-      [SUBJECT_KIND_UPVALUE] = "upvalue",
-      [SUBJECT_KIND_CDATA] = "cdata",
-      [SUBJECT_KIND_TRACE] = "trace",
-      [SUBJECT_KIND_ROOT] = "state",
-  };
-  return kind < SUBJECT_KIND_COUNT ? words[kind] : "block";
-}
-
-const char *
-explain_colour(uint8_t colour)
-{
-  static const char *const words[SUBJECT_COLOUR_COUNT] = {
-      [SUBJECT_WHITE_CURRENT] = "white",
-      [SUBJECT_WHITE_OTHER] = "dead white",
-      [SUBJECT_GREY] = "grey",
-      [SUBJECT_BLACK] = "black",
-  };
-  return colour < SUBJECT_COLOUR_COUNT ? words[colour] : "no colour";
-}
-
-const char *
-explain_phase(uint8_t phase)
-{
-  if (phase == SUBJECT_PHASE_ATOMIC)
-    return "atomic";
-  if (phase >= SUBJECT_PHASE_COUNT)
-    return "none";
-  return op_word_text(OP_OPERAND_PHASE, phase);
-}
 
 static const char *
 list_text(uint8_t list)
@@ -167,7 +105,7 @@ append_object(char *text, size_t size, const struct oracle *oracle,
     append(text, size, "%s", "memory that was never a block");
     return;
   }
-  append(text, size, "%s #%" PRIu32, explain_kind(kind), number);
+  append(text, size, "%s #%" PRIu32, oracle_kind_text(kind), number);
   if (view->tag != SHADOW_STRING)
     return;
   shadow_print(oracle->shadow, (struct shadow_value){view->bits, SHADOW_STRING},
@@ -208,7 +146,7 @@ append_shadow(char *text, size_t size, const struct oracle *oracle,
       append(text, size, "the state");
     else
       append(text, size, "a %s (shadow node %" PRIu64 ")",
-             explain_kind(
+             oracle_kind_text(
                  (uint8_t)shadow_kind(oracle->shadow, (uint32_t)value.bits)),
              value.bits);
     return;
@@ -283,7 +221,8 @@ explain_dead(struct oracle *oracle, const struct oracle_death *death)
     object->node = death->node;
     object->live = false;
   }
-  explain_say(oracle, "%s #%" PRIu32, explain_kind(death->kind), death->number);
+  explain_say(oracle, "%s #%" PRIu32, oracle_kind_text(death->kind),
+              death->number);
 }
 
 void
@@ -549,11 +488,11 @@ detail_object(struct oracle *oracle, const struct oracle_object *object,
   const struct survey_object *surveyed = find_surveyed(oracle, object->base);
   if (object->kind == SUBJECT_KIND_ROOT)
     return;
-  append(text, size, "%s #%" PRIu32 ":", explain_kind(object->kind),
+  append(text, size, "%s #%" PRIu32 ":", oracle_kind_text(object->kind),
          object->number);
   if (surveyed && surveyed->number == object->number) {
     append(text, size, " %s%s, %s%s%s", object->live ? "" : "freed; it was ",
-           explain_colour(object->colour), list_text(surveyed->list),
+           oracle_colour_text(object->colour), list_text(surveyed->list),
            grey_text(surveyed->grey),
            surveyed->flags & SUBJECT_OBJECT_OPEN ? ", open" : "");
     if (has_paths) {
@@ -576,13 +515,24 @@ detail_object(struct oracle *oracle, const struct oracle_object *object,
   append(text, size, "\n");
 }
 
+/* For signatures: the kind as one word, "cclosure", "longstring". */
+static void
+append_short_kind(char *text, size_t size, uint8_t kind)
+{
+  for (const char *from = oracle_kind_text(kind); *from; from++)
+    if (*from != ' ')
+      append(text, size, "%c", tolower((unsigned char)*from));
+}
+
 static void
 name_kinds(struct oracle_finding *finding)
 {
   finding->kinds[0] = '\0';
-  for (uint32_t i = 0; i < finding->object_count; i++)
-    append(finding->kinds, sizeof finding->kinds, "%s%s", i ? ">" : "",
-           short_kind(finding->objects[i].kind));
+  for (uint32_t i = 0; i < finding->object_count; i++) {
+    append(finding->kinds, sizeof finding->kinds, "%s", i ? ">" : "");
+    append_short_kind(finding->kinds, sizeof finding->kinds,
+                      finding->objects[i].kind);
+  }
 }
 
 void

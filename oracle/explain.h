@@ -48,9 +48,4 @@ void explain_value(struct oracle *oracle, struct subject_value value);
 void explain_shadow_value(struct oracle *oracle, struct shadow_value value);
 void explain_end(struct oracle *oracle);
 
-/* Words. */
-const char *explain_kind(uint8_t kind);
-const char *explain_colour(uint8_t colour);
-const char *explain_phase(uint8_t phase);
-
 #endif

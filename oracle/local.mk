@@ -32,4 +32,5 @@ noinst_LIBRARIES += %D%/libpenumbra_oracle.a
 	%D%/shadow_words.c \
 	%D%/state.h \
 	%D%/survey.c \
-	%D%/survey.h
+	%D%/survey.h \
+	%D%/words.c

@@ -31,9 +31,9 @@ struct oracle;
 struct shadow;
 
 struct oracle_config {
-  uint64_t region_base;  /* the address range that blocks lie in */
-  uint64_t region_size;  /* bytes */
-  uint32_t granule;      /* blocks are aligned to this power of two */
+  uint64_t region_base; /* the address range that blocks lie in */
+  uint64_t region_size; /* bytes */
+  uint32_t granule;     /* blocks are aligned to this power of two */
 };
 
 enum { ORACLE_TEXT_MAX = 2048, ORACLE_OBJECTS_MAX = 4 };
@@ -47,11 +47,11 @@ struct oracle_object {
   uint8_t kind;   /* enum subject_kind */
   uint8_t colour; /* enum subject_colour when last surveyed */
   uint8_t age;
-  bool live;      /* its block */
+  bool live; /* its block */
 };
 
 struct oracle_finding {
-  enum law law; /* LAW_NONE: no finding */
+  enum law law;  /* LAW_NONE: no finding */
   uint8_t phase; /* enum subject_phase */
   /* One sentence that names objects as kind #number. */
   char message[ORACLE_TEXT_MAX];
@@ -67,21 +67,21 @@ struct oracle_finding {
 /* What was checked and seen since oracle_new: shows that a clean verdict is
  * no vacuous one. */
 struct oracle_stats {
-  uint64_t checks;            /* surveys judged */
-  uint64_t objects, edges;    /* surveyed */
-  uint64_t law[LAW_COUNT];    /* how often each law was applied to something */
+  uint64_t checks;         /* surveys judged */
+  uint64_t objects, edges; /* surveyed */
+  uint64_t law[LAW_COUNT]; /* how often each law was applied to something */
   uint64_t phase[SUBJECT_PHASE_COUNT]; /* checks in each phase */
   /* RECOLOURED events by from and to */
   uint64_t recoloured[SUBJECT_COLOUR_COUNT][SUBJECT_COLOUR_COUNT];
-  uint64_t barrier[2][2];     /* [forward, back][not taken, taken] */
+  uint64_t barrier[2][2]; /* [forward, back][not taken, taken] */
   uint64_t births, deaths;
 };
 
 enum oracle_when {
-  ORACLE_INSIDE,  /* at a micro-step boundary within an operation that may
-                   * have changed the heap: contents are not compared */
-  ORACLE_BETWEEN  /* after an operation, or after a micro-step that the lab
-                   * itself made: everything is judged */
+  ORACLE_INSIDE, /* at a micro-step boundary within an operation that may
+                  * have changed the heap: contents are not compared */
+  ORACLE_BETWEEN /* after an operation, or after a micro-step that the lab
+                  * itself made: everything is judged */
 };
 
 /* NULL on no memory. */
@@ -114,5 +114,10 @@ const struct shadow *oracle_shadow(const struct oracle *oracle);
 uint32_t oracle_number(const struct oracle *oracle, uint64_t base);
 /* The number of live blocks that are objects: of proportions and budgets. */
 size_t oracle_block_count(const struct oracle *oracle);
+
+/* Words for kinds, colours and phases of subject.h; total. */
+const char *oracle_kind_text(uint8_t kind);
+const char *oracle_colour_text(uint8_t colour);
+const char *oracle_phase_text(uint8_t phase);
 
 #endif

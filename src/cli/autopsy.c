@@ -216,6 +216,6 @@ autopsy(struct child_job *job, int status, const char *words,
               sizeof verdict->finding.detail);
   snprintf(result->signature, sizeof result->signature, "%s|%s|%s|%s",
            law_infos[cause.law].id, cause.brief,
-           lab_phase_text((enum subject_phase)progress->phase),
+           oracle_phase_text((uint8_t)progress->phase),
            place_name(job, progress));
 }

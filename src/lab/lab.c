@@ -51,9 +51,10 @@ struct lab {
   uint64_t steps_in_operation;
   uint64_t allocations_in_operation;
   uint64_t blocks_before; /* live when the operation began */
-  uint8_t operation;     /* enum op_code that runs, OP_COUNT outside */
-  uint8_t phase_checked; /* enum subject_phase at the last check */
-  bool performing;       /* inside the subject's perform */
+  uint8_t operation;      /* enum op_code that runs, OP_COUNT outside */
+  uint8_t phase_checked;  /* enum subject_phase at the last check */
+  bool performing;        /* inside the subject's perform */
+  bool is_judged; /* nothing ran since the last check between operations */
 };
 
 /* ---- hashing the trace ----------------------------------------------- */
@@ -105,6 +106,7 @@ check(struct lab *lab, enum oracle_when when)
   lab->phase_checked = (uint8_t)lab->subject->phase(lab->instance);
   oracle_check(lab->oracle, when);
   lab->result->checks += 1;
+  lab->is_judged = when == ORACLE_BETWEEN;
   leave_on_finding(lab);
 }
 
@@ -119,8 +121,8 @@ check_at_step(struct lab *lab, enum oracle_when when)
 static uint64_t
 steps_max(const struct lab *lab)
 {
-  return STEPS_SLACK + STEPS_PER_BLOCK * (lab->blocks_before +
-                                          lab->allocations_in_operation);
+  return STEPS_SLACK +
+         STEPS_PER_BLOCK * (lab->blocks_before + lab->allocations_in_operation);
 }
 
 /* ---- events ---------------------------------------------------------- */
@@ -193,6 +195,7 @@ micro_step(struct lab *lab, struct op op)
     return;
   }
   oracle_operation_begin(lab->oracle, op);
+  lab->is_judged = false;
   lab->subject->micro_step(lab->instance);
   oracle_operation_end(lab->oracle, SUBJECT_DONE, NULL);
   leave_on_finding(lab);
@@ -225,6 +228,7 @@ perform(struct lab *lab, struct op op)
   lab->steps_in_operation = 0;
   oracle_operation_begin(lab->oracle, op);
   lab->performing = true;
+  lab->is_judged = false;
   enum subject_status status =
       lab->subject->perform(lab->instance, op, &answer);
   lab->performing = false;
@@ -293,7 +297,7 @@ do_operation(struct lab *lab, size_t index, struct op op)
   hash_word(lab, (uint64_t)op.code << 8 | (uint64_t)status);
   if (observer && observer->operation_end)
     observer->operation_end(observer, index, op, status);
-  if (!lab->options->unchecked)
+  if (!lab->options->unchecked && !lab->is_judged)
     check(lab, ORACLE_BETWEEN);
 }
 
@@ -354,7 +358,7 @@ sign(const struct lab *lab, struct lab_result *result)
   result->micro_step = result->micro_steps;
   snprintf(result->signature, sizeof result->signature, "%s|%s|%s|%s",
            law_infos[finding->law].id, finding->kinds,
-           lab_phase_text(finding->phase),
+           oracle_phase_text(finding->phase),
            lab->operation < OP_COUNT ? op_infos[lab->operation].name : "open");
 }
 
@@ -378,6 +382,7 @@ prepare(struct lab *lab, const struct subject *subject,
   lab->operation = OP_COUNT;
   lab->phase_checked = SUBJECT_PHASE_COUNT;
   lab->performing = false;
+  lab->is_judged = false;
   lab->steps_in_operation = 0;
   lab->allocations_in_operation = 0;
   lab->blocks_before = 0;

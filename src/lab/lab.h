@@ -75,8 +75,5 @@ enum stream_status lab_resolve(struct lab *lab, const struct subject *subject,
 
 /* Words for people and for JSON. */
 const char *lab_verdict_text(enum lab_verdict verdict);
-const char *lab_phase_text(enum subject_phase phase);
-const char *lab_colour_text(enum subject_colour colour);
-const char *lab_kind_text(enum subject_kind kind);
 
 #endif

@@ -9,45 +9,22 @@
 #include <string.h>
 
 static const char *const list_names[SUBJECT_LIST_COUNT] = {
-  [SUBJECT_LIST_NONE] = "no list",
-  [SUBJECT_LIST_ALL] = "the list of all",
-  [SUBJECT_LIST_FINALIZABLE] = "the finalizable",
-  [SUBJECT_LIST_PENDING] = "the pending",
-  [SUBJECT_LIST_FIXED] = "the fixed",
-  [SUBJECT_LIST_STRINGS] = "the string table",
+    [SUBJECT_LIST_NONE] = "no list",
+    [SUBJECT_LIST_ALL] = "the list of all",
+    [SUBJECT_LIST_FINALIZABLE] = "the finalizable",
+    [SUBJECT_LIST_PENDING] = "the pending",
+    [SUBJECT_LIST_FIXED] = "the fixed",
+    [SUBJECT_LIST_STRINGS] = "the string table",
 };
 
 static const char *const grey_names[SUBJECT_GREY_COUNT] = {
-  [SUBJECT_GREY_NONE] = "no grey list",
-  [SUBJECT_GREY_NOW] = "the grey list",
-  [SUBJECT_GREY_AGAIN] = "the grey-again list",
-  [SUBJECT_GREY_WEAK] = "the weak list",
-  [SUBJECT_GREY_EPHEMERON] = "the ephemeron list",
-  [SUBJECT_GREY_ALLWEAK] = "the all-weak list",
+    [SUBJECT_GREY_NONE] = "no grey list",
+    [SUBJECT_GREY_NOW] = "the grey list",
+    [SUBJECT_GREY_AGAIN] = "the grey-again list",
+    [SUBJECT_GREY_WEAK] = "the weak list",
+    [SUBJECT_GREY_EPHEMERON] = "the ephemeron list",
+    [SUBJECT_GREY_ALLWEAK] = "the all-weak list",
 };
-
-static const char *
-kind_name(uint8_t kind)
-{
-  return kind < SUBJECT_KIND_COUNT ? lab_kind_text((enum subject_kind)kind)
-                                   : "object";
-}
-
-static const char *
-colour_name(uint8_t colour)
-{
-  return colour < SUBJECT_COLOUR_COUNT
-             ? lab_colour_text((enum subject_colour)colour)
-             : "no colour";
-}
-
-static const char *
-phase_name(uint8_t phase)
-{
-  return phase < SUBJECT_PHASE_COUNT
-             ? lab_phase_text((enum subject_phase)phase)
-             : "no phase";
-}
 
 static const char *
 list_name(uint8_t list)
@@ -72,10 +49,10 @@ barrier_print(const struct oracle *oracle, const struct subject_event *event,
 
   if (event->value == 0)
     return snprintf(text, REPORT_EVENT_MAX, "barrier %s at %s #%" PRIu32 "%s",
-                    way, kind_name(event->kind), number, taken);
+                    way, oracle_kind_text(event->kind), number, taken);
   return snprintf(text, REPORT_EVENT_MAX,
                   "barrier %s from %s #%" PRIu32 " to #%" PRIu32 "%s", way,
-                  kind_name(event->kind), number, child, taken);
+                  oracle_kind_text(event->kind), number, child, taken);
 }
 
 /* Events of the arena. */
@@ -114,7 +91,7 @@ bool
 report_event_print(const struct oracle *oracle,
                    const struct subject_event *event, char *ret_text)
 {
-  const char *kind = kind_name(event->kind);
+  const char *kind = oracle_kind_text(event->kind);
   uint32_t number = 0;
   int length = 0;
 
@@ -130,16 +107,16 @@ report_event_print(const struct oracle *oracle,
     break;
   case SUBJECT_EVENT_BIRTH:
     length = snprintf(ret_text, REPORT_EVENT_MAX, "%s #%" PRIu32 " born %s",
-                      kind, number, colour_name(event->to));
+                      kind, number, oracle_colour_text(event->to));
     break;
   case SUBJECT_EVENT_DEATH:
     length = snprintf(ret_text, REPORT_EVENT_MAX, "%s #%" PRIu32 " dies %s",
-                      kind, number, colour_name(event->from));
+                      kind, number, oracle_colour_text(event->from));
     break;
   case SUBJECT_EVENT_RECOLOURED:
-    length = snprintf(ret_text, REPORT_EVENT_MAX,
-                      "%s #%" PRIu32 " turns from %s to %s", kind, number,
-                      colour_name(event->from), colour_name(event->to));
+    length = snprintf(
+        ret_text, REPORT_EVENT_MAX, "%s #%" PRIu32 " turns from %s to %s", kind,
+        number, oracle_colour_text(event->from), oracle_colour_text(event->to));
     break;
   case SUBJECT_EVENT_RELISTED:
     length = snprintf(ret_text, REPORT_EVENT_MAX,
@@ -160,8 +137,9 @@ report_event_print(const struct oracle *oracle,
     length = barrier_print(oracle, event, ret_text, number);
     break;
   case SUBJECT_EVENT_PHASE:
-    length = snprintf(ret_text, REPORT_EVENT_MAX, "phase %s to %s",
-                      phase_name(event->from), phase_name(event->to));
+    length =
+        snprintf(ret_text, REPORT_EVENT_MAX, "phase %s to %s",
+                 oracle_phase_text(event->from), oracle_phase_text(event->to));
     break;
   case SUBJECT_EVENT_CLOSED:
     length = snprintf(ret_text, REPORT_EVENT_MAX,

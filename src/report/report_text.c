@@ -231,7 +231,7 @@ place_print(const struct report_run *run,
   size_t index = result->op_index;
 
   if (verdict->finding.phase < SUBJECT_PHASE_COUNT)
-    phase = lab_phase_text((enum subject_phase)verdict->finding.phase);
+    phase = oracle_phase_text((uint8_t)verdict->finding.phase);
   if (strcmp(place, "open") == 0) {
     snprintf(ret_text, PLACE_MAX, "while the state was being opened");
     return;

@@ -96,7 +96,7 @@ print_phases(FILE *stream, const struct oracle_stats *oracle)
   fputs("\n  Heaps checked in each phase\n", stream);
   for (size_t i = 0; i < SUBJECT_PHASE_COUNT; i++)
     if (i != SUBJECT_PHASE_ATOMIC)
-      line(stream, lab_phase_text((enum subject_phase)i), oracle->phase[i]);
+      line(stream, oracle_phase_text((uint8_t)i), oracle->phase[i]);
 }
 
 static void
@@ -110,8 +110,8 @@ print_colours(FILE *stream, const struct oracle_stats *oracle)
       if (oracle->recoloured[from][to] == 0)
         continue;
       snprintf(label, sizeof label, "%s to %s",
-               lab_colour_text((enum subject_colour)from),
-               lab_colour_text((enum subject_colour)to));
+               oracle_colour_text((uint8_t)from),
+               oracle_colour_text((uint8_t)to));
       line(stream, label, oracle->recoloured[from][to]);
     }
   }

@@ -138,7 +138,7 @@ text_event(struct lab_observer *observer, const struct subject_event *event)
     tracer->micro_step++;
     fprintf(tracer->stream, "         micro-step %" PRIu64 " ends in %s\n",
             tracer->micro_step,
-            lab_phase_text((enum subject_phase)tracer->phase));
+            oracle_phase_text((uint8_t)tracer->phase));
     return;
   }
   if (event->type == SUBJECT_EVENT_PHASE && event->to < SUBJECT_PHASE_COUNT)
@@ -185,8 +185,8 @@ json_operation_end(struct lab_observer *observer, size_t index, struct op op,
   json_line(tracer, json_pack("{s:s, s:I, s:s, s:s}", "type", "end", "index",
                               (json_int_t)index, "status",
                               status_names[status], "phase",
-                              lab_phase_text(
-                                  (enum subject_phase)tracer->phase)));
+                              oracle_phase_text(
+                                  (uint8_t)tracer->phase)));
 }
 
 static json_t *
@@ -213,7 +213,7 @@ json_event(struct lab_observer *observer, const struct subject_event *event)
     json_line(tracer,
               json_pack("{s:s, s:I, s:s}", "type", "micro-step", "number",
                         (json_int_t)tracer->micro_step, "phase",
-                        lab_phase_text((enum subject_phase)tracer->phase)));
+                        oracle_phase_text((uint8_t)tracer->phase)));
     return;
   }
   if (is_detail(event) && !tracer->options.is_verbose)

@@ -31,6 +31,8 @@ struct subject_instance {
 
 /* Light C functions by number. */
 extern const gc_native model_natives[MODEL_NATIVES];
+/* MODEL_NATIVES if it is none of them. */
+uint64_t model_native_number(gc_native native);
 
 struct subject_value model_integer_answer(int64_t value);
 /* Operations on values; UNSUPPORTED for any other. */

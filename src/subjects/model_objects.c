@@ -41,10 +41,8 @@ value_answer(const struct gc_thread *t, int index)
                                SUBJECT_LIGHTUD};
     break;
   case GC_TYPE_NATIVE:
-    v = (struct subject_value){0, SUBJECT_CFUNC};
-    while (v.bits < MODEL_NATIVES &&
-           model_natives[v.bits] != gc_to_native(t, index))
-      v.bits++;
+    v = (struct subject_value){model_native_number(gc_to_native(t, index)),
+                               SUBJECT_CFUNC};
     break;
   case GC_TYPE_STRING:
   case GC_TYPE_TABLE:

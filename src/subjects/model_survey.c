@@ -63,8 +63,8 @@ may_follow(const struct survey *s, const void *link, const char *where)
 
 /* ---- values and edges ------------------------------------------------ */
 
-static uint64_t
-native_number(gc_native native)
+uint64_t
+model_native_number(gc_native native)
 {
   for (uint64_t i = 0; i < MODEL_NATIVES; i++)
     if (model_natives[i] == native)
@@ -98,7 +98,7 @@ value_of(const struct gc_value *value)
     break;
   case GC_TAG_NATIVE:
     v.tag = SUBJECT_CFUNC;
-    v.bits = native_number(value->as.native);
+    v.bits = model_native_number(value->as.native);
     break;
   case GC_TAG_OBJECT:
     v.tag = SUBJECT_OBJECT;
