@@ -234,6 +234,23 @@ refuse_fault(const char *name, const struct cli_choice *choice)
   return CLI_BAD;
 }
 
+error_t
+cli_target_parse(int key, char *argument, struct cli_target *target)
+{
+  switch (key) {
+  case 's':
+    target->subject = argument;
+    return 0;
+  case CLI_KEY_FAULT:
+    target->fault = argument;
+    return 0;
+  case CLI_KEY_TIMEOUT:
+    return cli_number("--timeout", argument, 0, 1000000, &target->timeout);
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
 int
 cli_choose_one(const char *subject, const char *fault,
                struct cli_choice *ret_choice)

@@ -75,6 +75,23 @@ enum cli_key {
   CLI_KEY_USAGE
 };
 
+/* What run, trace, shrink and fuzz have in common: their options, and the
+ * parser that takes them. Others are ARGP_ERR_UNKNOWN. */
+struct cli_target {
+  const char *subject; /* borrow the arguments; NULL: none */
+  const char *fault;
+  uint64_t timeout; /* processor seconds; 0: no limit */
+};
+
+#define CLI_OPTION_SUBJECT                                         \
+  {"subject", 's', "SUBJECT", 0,                                   \
+   "what to verify (default: the first of 'penumbra subjects')", 0}
+#define CLI_OPTION_FAULT                                           \
+  {"fault", CLI_KEY_FAULT, "NAME", 0,                              \
+   "plant a bug of 'penumbra faults' in the built-in collector", 0}
+
+error_t cli_target_parse(int key, char *argument, struct cli_target *target);
+
 /* Parses the arguments of `penumbra NAME` (argv[0] is NAME). --help and
  * --version leave the program. 0, or CLI_BAD after an error. */
 int cli_parse(const struct argp *argp, const char *name, int argc,

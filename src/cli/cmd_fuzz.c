@@ -32,8 +32,7 @@ enum {
 };
 
 struct arguments {
-  const char *subject;
-  const char *fault;
+  struct cli_target target;
   const char *folder;
   uint64_t workers;
   uint64_t seconds;
@@ -59,14 +58,8 @@ parse(int key, char *argument, struct argp_state *state)
   struct arguments *arguments = state->input;
 
   switch (key) {
-  case 's':
-    arguments->subject = argument;
-    return 0;
   case 'j':
     return cli_number("-j", argument, 1, WORKERS_MAX, &arguments->workers);
-  case CLI_KEY_FAULT:
-    arguments->fault = argument;
-    return 0;
   case CLI_KEY_ARTEFACTS:
     arguments->folder = argument;
     return 0;
@@ -79,15 +72,13 @@ parse(int key, char *argument, struct argp_state *state)
   case ARGP_KEY_ARG:
     return parse_seconds(arguments, argument);
   default:
-    return ARGP_ERR_UNKNOWN;
+    return cli_target_parse(key, argument, &arguments->target);
   }
 }
 
 static const struct argp_option options[] = {
-  {"subject", 's', "SUBJECT", 0,
-   "what to verify (default: the first of 'penumbra subjects')", 0},
-  {"fault", CLI_KEY_FAULT, "NAME", 0,
-   "plant a bug of 'penumbra faults' in the built-in collector", 0},
+  CLI_OPTION_SUBJECT,
+  CLI_OPTION_FAULT,
   {"jobs", 'j', "N", 0, "number of processes (default 1)", 0},
   {"artefacts", CLI_KEY_ARTEFACTS, "DIR", 0,
    "folder for findings and for the corpus that grows (default "
@@ -229,7 +220,8 @@ set_up(struct session *session)
 {
   const struct arguments *arguments = session->arguments;
   struct cli_choice choice;
-  int status = cli_choose_one(arguments->subject, arguments->fault, &choice);
+  int status = cli_choose_one(arguments->target.subject,
+                              arguments->target.fault, &choice);
 
   if (status != CLI_CLEAN)
     return status;

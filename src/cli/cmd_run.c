@@ -14,9 +14,7 @@ enum { BATCH_INPUTS = 256, BATCH_OPS = 1 << 21, SIGNATURES_MAX = 64 };
 
 struct arguments {
   struct input_list inputs;
-  const char *subject;
-  const char *fault;
-  uint64_t timeout;
+  struct cli_target target;
   bool is_json;
   bool is_text;
   bool has_stdin;
@@ -39,35 +37,25 @@ parse(int key, char *argument, struct argp_state *state)
   struct arguments *arguments = state->input;
 
   switch (key) {
-  case 's':
-    arguments->subject = argument;
-    return 0;
-  case CLI_KEY_FAULT:
-    arguments->fault = argument;
-    return 0;
   case CLI_KEY_JSON:
     arguments->is_json = true;
     return 0;
   case CLI_KEY_TEXT:
     arguments->is_text = true;
     return 0;
-  case CLI_KEY_TIMEOUT:
-    return cli_number("--timeout", argument, 0, 1000000,
-                      &arguments->timeout);
   case ARGP_KEY_ARG:
     return parse_input(arguments, argument);
   case ARGP_KEY_NO_ARGS:
     return cli_refuse("run needs an input: a file, a folder or -");
   default:
-    return ARGP_ERR_UNKNOWN;
+    return cli_target_parse(key, argument, &arguments->target);
   }
 }
 
 static const struct argp_option options[] = {
   {"subject", 's', "SUBJECT", 0,
    "what to verify, or all (default: the first of 'penumbra subjects')", 0},
-  {"fault", CLI_KEY_FAULT, "NAME", 0,
-   "plant a bug of 'penumbra faults' in the built-in collector", 0},
+  CLI_OPTION_FAULT,
   {"json", CLI_KEY_JSON, NULL, 0, "one JSON object a line", 0},
   {"text", CLI_KEY_TEXT, NULL, 0, "inputs are text whatever their names", 0},
   {"timeout", CLI_KEY_TIMEOUT, "SECONDS", 0,
@@ -130,7 +118,7 @@ job_explain(struct session *session, const struct child_job *job)
            job->verdict.result.signature);
     return;
   }
-  if (child_history(job, session->arguments->timeout, &history) != CHILD_OK) {
+  if (child_history(job, session->arguments->target.timeout, &history) != CHILD_OK) {
     session->has_failed = true;
     return;
   }
@@ -163,7 +151,7 @@ static void
 batch_run(struct session *session)
 {
   const struct child_options child = {
-    .timeout = session->arguments->timeout,
+    .timeout = session->arguments->target.timeout,
     .done = job_done,
     .user = session,
   };
@@ -266,7 +254,7 @@ run(struct arguments *arguments)
   }
   session->arguments = arguments;
   session->has_colour = !arguments->is_json && report_wants_colour(stdout);
-  status = cli_choose(arguments->subject, arguments->fault,
+  status = cli_choose(arguments->target.subject, arguments->target.fault,
                       &session->choice);
   if (status == CLI_CLEAN) {
     session_run(session);
@@ -281,7 +269,7 @@ run(struct arguments *arguments)
 int
 cmd_run(int argc, char **argv)
 {
-  struct arguments arguments = {.timeout = 600};
+  struct arguments arguments = {.target = {.timeout = 600}};
   int status = cli_parse(&parser, "run", argc, argv, &arguments);
 
   if (status == CLI_CLEAN) {

@@ -18,11 +18,9 @@ enum { RUNS_DEFAULT = 100000, RUNS_MAX = 1000000000 };
 
 struct arguments {
   const char *input;
-  const char *subject;
-  const char *fault;
+  struct cli_target target;
   const char *output; /* NULL: text to standard output */
   uint64_t runs_max;
-  uint64_t timeout;
   bool by_signature;
   bool is_text;
 };
@@ -33,14 +31,8 @@ parse(int key, char *argument, struct argp_state *state)
   struct arguments *arguments = state->input;
 
   switch (key) {
-  case 's':
-    arguments->subject = argument;
-    return 0;
   case 'o':
     arguments->output = argument;
-    return 0;
-  case CLI_KEY_FAULT:
-    arguments->fault = argument;
     return 0;
   case CLI_KEY_SIGNATURE:
     arguments->by_signature = true;
@@ -51,9 +43,6 @@ parse(int key, char *argument, struct argp_state *state)
   case CLI_KEY_MAX_RUNS:
     return cli_number("--max-runs", argument, 1, RUNS_MAX,
                       &arguments->runs_max);
-  case CLI_KEY_TIMEOUT:
-    return cli_number("--timeout", argument, 0, 1000000,
-                      &arguments->timeout);
   case ARGP_KEY_ARG:
     if (arguments->input)
       return cli_refuse("shrink takes one input, '%s' is one more", argument);
@@ -64,15 +53,13 @@ parse(int key, char *argument, struct argp_state *state)
       return cli_refuse("shrink needs an input: a file or -");
     return 0;
   default:
-    return ARGP_ERR_UNKNOWN;
+    return cli_target_parse(key, argument, &arguments->target);
   }
 }
 
 static const struct argp_option options[] = {
-  {"subject", 's', "SUBJECT", 0,
-   "what to verify (default: the first of 'penumbra subjects')", 0},
-  {"fault", CLI_KEY_FAULT, "NAME", 0,
-   "plant a bug of 'penumbra faults' in the built-in collector", 0},
+  CLI_OPTION_SUBJECT,
+  CLI_OPTION_FAULT,
   {"signature", CLI_KEY_SIGNATURE, NULL, 0,
    "keep the whole signature: also the kinds of the objects, the phase and "
    "the operation",
@@ -145,7 +132,8 @@ holds(void *user, const struct stream *stream)
 static bool
 judge(const struct hunt *hunt, struct report_verdict *ret_verdict)
 {
-  const struct child_options child = {.timeout = hunt->arguments->timeout};
+  const struct child_options child = {
+    .timeout = hunt->arguments->target.timeout};
   static struct child_job job;
 
   job = (struct child_job){.run = hunt->run};
@@ -185,7 +173,7 @@ shrink(struct hunt *hunt, struct stream *stream)
 {
   static struct report_verdict verdict;
 
-  hunt->service = child_service_new(&hunt->run, hunt->arguments->timeout);
+  hunt->service = child_service_new(&hunt->run, hunt->arguments->target.timeout);
   if (!hunt->service)
     return CLI_UNCHECKED;
   hunt->runs = stream_shrink(stream, holds, hunt,
@@ -246,14 +234,15 @@ int
 cmd_shrink(int argc, char **argv)
 {
   static struct hunt hunt;
-  struct arguments arguments = {.runs_max = RUNS_DEFAULT, .timeout = 600};
+  struct arguments arguments = {.runs_max = RUNS_DEFAULT, .target = {.timeout = 600}};
   struct cli_choice choice;
   struct input input = {NULL, 0};
   struct stream stream;
   int status = cli_parse(&parser, "shrink", argc, argv, &arguments);
 
   if (status == CLI_CLEAN)
-    status = cli_choose_one(arguments.subject, arguments.fault, &choice);
+    status = cli_choose_one(arguments.target.subject, arguments.target.fault,
+                            &choice);
   if (status != CLI_CLEAN)
     return status;
   if (choice.count > 1) {

@@ -11,9 +11,7 @@
 
 struct arguments {
   const char *input;
-  const char *subject;
-  const char *fault;
-  uint64_t timeout;
+  struct cli_target target;
   bool is_text;
   struct report_trace_options trace;
 };
@@ -24,14 +22,8 @@ parse(int key, char *argument, struct argp_state *state)
   struct arguments *arguments = state->input;
 
   switch (key) {
-  case 's':
-    arguments->subject = argument;
-    return 0;
   case 'v':
     arguments->trace.is_verbose = true;
-    return 0;
-  case CLI_KEY_FAULT:
-    arguments->fault = argument;
     return 0;
   case CLI_KEY_JSON:
     arguments->trace.is_json = true;
@@ -39,9 +31,6 @@ parse(int key, char *argument, struct argp_state *state)
   case CLI_KEY_TEXT:
     arguments->is_text = true;
     return 0;
-  case CLI_KEY_TIMEOUT:
-    return cli_number("--timeout", argument, 0, 1000000,
-                      &arguments->timeout);
   case ARGP_KEY_ARG:
     if (arguments->input)
       return cli_refuse("trace takes one input, '%s' is one more", argument);
@@ -52,15 +41,13 @@ parse(int key, char *argument, struct argp_state *state)
       return cli_refuse("trace needs an input: a file or -");
     return 0;
   default:
-    return ARGP_ERR_UNKNOWN;
+    return cli_target_parse(key, argument, &arguments->target);
   }
 }
 
 static const struct argp_option options[] = {
-  {"subject", 's', "SUBJECT", 0,
-   "what to verify (default: the first of 'penumbra subjects')", 0},
-  {"fault", CLI_KEY_FAULT, "NAME", 0,
-   "plant a bug of 'penumbra faults' in the built-in collector", 0},
+  CLI_OPTION_SUBJECT,
+  CLI_OPTION_FAULT,
   {"json", CLI_KEY_JSON, NULL, 0, "one JSON object a line", 0},
   {"text", CLI_KEY_TEXT, NULL, 0, "INPUT is text whatever its name", 0},
   {"verbose", 'v', NULL, 0,
@@ -101,7 +88,7 @@ static int
 trace(struct child_job *job, struct arguments *arguments)
 {
   const struct child_options child = {
-    .timeout = arguments->timeout,
+    .timeout = arguments->target.timeout,
     .observe = observe,
     .user = &arguments->trace,
     .writes_output = true,
@@ -133,7 +120,7 @@ trace(struct child_job *job, struct arguments *arguments)
 int
 cmd_trace(int argc, char **argv)
 {
-  struct arguments arguments = {.timeout = 600};
+  struct arguments arguments = {.target = {.timeout = 600}};
   struct cli_choice choice;
   struct input input = {NULL, 0};
   struct stream stream;
@@ -141,7 +128,8 @@ cmd_trace(int argc, char **argv)
   int status = cli_parse(&parser, "trace", argc, argv, &arguments);
 
   if (status == CLI_CLEAN)
-    status = cli_choose_one(arguments.subject, arguments.fault, &choice);
+    status = cli_choose_one(arguments.target.subject, arguments.target.fault,
+                            &choice);
   if (status != CLI_CLEAN)
     return status;
   if (choice.count > 1) {
