@@ -118,7 +118,8 @@ job_explain(struct session *session, const struct child_job *job)
            job->verdict.result.signature);
     return;
   }
-  if (child_history(job, session->arguments->target.timeout, &history) != CHILD_OK) {
+  if (child_history(job, session->arguments->target.timeout, &history) !=
+      CHILD_OK) {
     session->has_failed = true;
     return;
   }

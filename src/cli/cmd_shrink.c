@@ -173,7 +173,8 @@ shrink(struct hunt *hunt, struct stream *stream)
 {
   static struct report_verdict verdict;
 
-  hunt->service = child_service_new(&hunt->run, hunt->arguments->target.timeout);
+  hunt->service =
+    child_service_new(&hunt->run, hunt->arguments->target.timeout);
   if (!hunt->service)
     return CLI_UNCHECKED;
   hunt->runs = stream_shrink(stream, holds, hunt,
@@ -234,7 +235,8 @@ int
 cmd_shrink(int argc, char **argv)
 {
   static struct hunt hunt;
-  struct arguments arguments = {.runs_max = RUNS_DEFAULT, .target = {.timeout = 600}};
+  struct arguments arguments = {.runs_max = RUNS_DEFAULT,
+                                .target = {.timeout = 600}};
   struct cli_choice choice;
   struct input input = {NULL, 0};
   struct stream stream;
