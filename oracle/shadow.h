@@ -86,12 +86,62 @@ bool shadow_may_close(const struct shadow *shadow, struct op op);
 /* The running coroutine. */
 uint32_t shadow_running(const struct shadow *shadow);
 
-/* Reachability. shadow_reach() brings it up to date after an apply (cheap
- * when nothing changed) and returns how many nodes are reachable. was: before
- * the last apply; is: now. */
+/* An operation begins: "was" below means the state of this moment, and births
+ * are counted from here, whatever finalizers do before the operation itself
+ * is applied. */
+void shadow_begin(struct shadow *shadow);
+
+/* Reachability. shadow_reach() brings it up to date (cheap when nothing
+ * changed) and returns how many nodes are reachable. was: when the operation
+ * began; is: now.
+ *
+ * reachable: from the root, over strong edges; the value of a weak-key entry
+ * counts once its key is reachable (to a fixpoint), weak sides do not count.
+ * Which tables are weak is what their metatables say now.
+ * held: reachable, or reachable in this sense from a node whose finalizer is
+ * owed. What is held may not be freed. */
 uint32_t shadow_reach(struct shadow *shadow);
 bool shadow_was_reachable(const struct shadow *shadow, uint32_t id);
 bool shadow_is_reachable(const struct shadow *shadow, uint32_t id);
+bool shadow_was_held(const struct shadow *shadow, uint32_t id);
+bool shadow_is_held(const struct shadow *shadow, uint32_t id);
+
+/* Weak tables. The sides of a table that are weak now: OP_WEAK_*; of a
+ * node that is no table OP_WEAK_NONE. */
+int32_t shadow_weakness(const struct shadow *shadow, uint32_t id);
+/* Whether a value is one that a weak side may lose: a node. */
+static inline bool
+shadow_is_collectable(struct shadow_value value)
+{
+  return value.tag == SHADOW_NODE;
+}
+/* The subject has removed the entry of this key from a table. */
+void shadow_clear_entry(struct shadow *shadow, uint32_t table,
+                        struct shadow_value key);
+
+/* Finalizers. The number of the marking of a node whose finalizer is owed
+ * (later ones are larger, from 1), else 0. */
+uint64_t shadow_marking(const struct shadow *shadow, uint32_t id);
+/* The nodes whose finalizers are owed, in no order: borrowed until the shadow
+ * changes. Returns how many. */
+uint32_t shadow_owed(const struct shadow *shadow, const uint32_t **ret_ids);
+/* The finalizer of a node is being called: it is owed no more. */
+void shadow_finalizer_begin(struct shadow *shadow, uint32_t id);
+/* It has returned and has done what its behaviour says, which the node's
+ * metatable had as __gc when it was called. While the state is closing nothing
+ * is marked. SHADOW_NO_MEMORY: the state is as before. */
+enum shadow_result shadow_finalizer_end(struct shadow *shadow, uint32_t id,
+                                        bool is_closing);
+/* The behaviour (OP_BEHAVIOUR_*; NOTHING for light C functions 0 to 7) that a
+ * call of the node's finalizer would have now; NONE without one, NUMBER for a
+ * value that is no light C function. */
+int32_t shadow_behaviour(const struct shadow *shadow, uint32_t id);
+
+/* The mode of the collector, OP_MODE_*, and whether it is stopped, as the
+ * operations set them. */
+uint8_t shadow_mode(const struct shadow *shadow);
+bool shadow_is_stopped(const struct shadow *shadow);
+void shadow_set_mode(struct shadow *shadow, uint8_t mode); /* by setup */
 
 /* Strings: contents to id and back. Ids are dense from 1; find gives 0 for
  * contents that no operation has made. */

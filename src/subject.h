@@ -94,7 +94,32 @@ enum subject_object_flag {
   SUBJECT_OBJECT_SWEPT = 1,
   SUBJECT_OBJECT_FIXED = 2,    /* never collected */
   SUBJECT_OBJECT_OPEN = 4,     /* an open upvalue */
-  SUBJECT_OBJECT_INTERNED = 8  /* found in the string table while surveying */
+  SUBJECT_OBJECT_INTERNED = 8, /* found in the string table while surveying */
+  SUBJECT_OBJECT_MARKED = 16   /* its finalizer is owed: marked for
+                                * finalization and not called since */
+};
+
+/* Ages of generational modes; NEW where there are none. */
+enum subject_age {
+  SUBJECT_AGE_NEW,      /* born since the last collection */
+  SUBJECT_AGE_SURVIVAL, /* survived one */
+  SUBJECT_AGE_OLD0,     /* made old by a forward barrier since then */
+  SUBJECT_AGE_OLD1,     /* old for the first whole cycle */
+  SUBJECT_AGE_OLD,      /* not visited by minor collections */
+  SUBJECT_AGE_TOUCHED1, /* old, and caught by a back barrier since then */
+  SUBJECT_AGE_TOUCHED2, /* the same one collection ago */
+  SUBJECT_AGE_COUNT
+};
+
+/* The part of a heap list that an object lies in, by the collector's own
+ * pointers: from the list's head on NEW, SURVIVAL, OLD1, OLD. */
+enum subject_segment {
+  SUBJECT_SEGMENT_NONE, /* no generational mode, or a list without parts */
+  SUBJECT_SEGMENT_NEW,
+  SUBJECT_SEGMENT_SURVIVAL,
+  SUBJECT_SEGMENT_OLD1,
+  SUBJECT_SEGMENT_OLD,
+  SUBJECT_SEGMENT_COUNT
 };
 
 struct subject_object {
@@ -105,7 +130,8 @@ struct subject_object {
   uint8_t kind;   /* enum subject_kind */
   uint8_t colour; /* enum subject_colour */
   uint8_t list;   /* enum subject_list */
-  uint8_t age;    /* 0 where there are no ages */
+  uint8_t age;    /* enum subject_age */
+  uint8_t segment; /* enum subject_segment */
   uint8_t flags;  /* enum subject_object_flag */
 };
 
@@ -145,7 +171,8 @@ enum subject_label {
 enum subject_strength {
   SUBJECT_STRONG,
   SUBJECT_WEAK,     /* must not dangle once its referent is swept, but does
-                     * not keep it */
+                     * not keep it. By what the metatable says now; strings
+                     * are held strongly by weak tables too */
   SUBJECT_EPHEMERON /* value held only through its key */
 };
 
@@ -186,6 +213,9 @@ enum subject_phase {
 struct subject_heap {
   uint64_t bytes; /* the subject's own byte count; 0 if it keeps none */
   uint8_t phase;  /* enum subject_phase */
+  uint8_t mode;   /* OP_MODE_*: as the host set it last */
+  bool by_age;    /* generational, and at rest between two collections: the
+                   * laws of ages hold, not those of an incremental mark */
   bool stopped;
 };
 
@@ -226,6 +256,21 @@ enum subject_event_type {
   SUBJECT_EVENT_STEP_END,   /* a micro-step has ended: the lab may survey */
   SUBJECT_EVENT_CLOSED,     /* a to-be-closed value (base) is being closed;
                              * sent by every subject */
+  SUBJECT_EVENT_AGED,       /* base, kind, from, to: ages */
+  SUBJECT_EVENT_CLEARED,    /* base: weak table; value: the dead side; from: 0
+                             * it was the value, 1 the key. Precedes the
+                             * removal of the pair */
+  SUBJECT_EVENT_FINALIZER,  /* the finalizer of base is being called: base is
+                             * no longer marked; sent by every subject */
+  SUBJECT_EVENT_FINALIZED,  /* it has returned; base; to: 0 it did what its
+                             * behaviour says, 1 it raised an error and changed
+                             * nothing; sent by every subject */
+  SUBJECT_EVENT_WARNING,    /* text */
+  SUBJECT_EVENT_EMERGENCY,  /* to: 1 an emergency collection begins, 0 ends */
+  SUBJECT_EVENT_MODE,       /* from, to: OP_MODE_*, and whoever else changed it
+                             * (the collector itself, for a while): the kind of
+                             * cycle that is run from now on */
+  SUBJECT_EVENT_CLOSE_ASKED, /* a finalizer asks that the state be closed */
   SUBJECT_EVENT_ASSERTION,  /* the subject's own assertion failed; text. The
                              * call does not return: the run ends */
   SUBJECT_EVENT_COUNT
@@ -258,7 +303,7 @@ enum subject_status {
 enum { SUBJECT_ANSWERS_MAX = 2 };
 
 /* Answers of an open operation: append, len, ref: value[0]; next: key and
- * value. */
+ * value; param: value[0] as it reads back. */
 struct subject_answer {
   struct subject_value value[SUBJECT_ANSWERS_MAX];
 };
@@ -298,6 +343,42 @@ struct subject_traits {
   bool emergency;        /* a failed allocation collects and tries again */
   bool shrink_may_fail;  /* refused shrinking is tolerated everywhere */
   uint16_t sweep_batch;  /* objects that one sweep micro-step handles */
+
+  /* modes */
+  bool generational;  /* has a generational mode with ages */
+  uint8_t old_after;  /* minor collections until a survivor is old */
+
+  /* weak tables */
+  bool ephemerons;       /* else tables with weak keys hold their values */
+  bool mode_short;       /* __mode counts only as a short string */
+  bool mode_at_atomic;   /* which sides are weak is settled by the atomic phase;
+                          * else by any visit of the cycle */
+  bool values_cleared_first; /* what is resurrected has left weak values before
+                              * its finalizer; so has what only it reaches */
+
+  /* finalizers */
+  bool finalizes_tables;
+  bool marked_when_set;   /* by setting a metatable with __gc; else what has a
+                           * __gc when it dies */
+  bool finalizer_rearms;  /* marking again after the call counts */
+  bool order_of_marking;  /* reversed; else reversed order of creation */
+  bool errors_contained;  /* become warnings; else are raised further */
+  bool finalizer_steps;   /* steps and parameters work inside a finalizer */
+  bool marks_at_close;    /* while the state closes objects are still marked */
+
+  /* collections */
+  bool collects_stopped;  /* an emergency collection is made though stopped */
+  uint8_t cycles_plain;   /* full collections until garbage is freed */
+  uint8_t cycles_finalizer; /* ... until a finalizer is called */
+  uint8_t cycles_finalized; /* ... after the call until the memory is freed */
+  bool step_ends_stop;    /* an explicit step or collection ends a stop */
+
+  /* parameters: what a value set reads back as, by OP_PARAMETER_*: value modulo
+   * (granule * 256), rounded down to a multiple of granule; granule 0: kept as
+   * it is; UINT8_MAX: the subject has no such parameter */
+  uint8_t granule[5];
+  uint16_t pause_default, stepmul_default, stepsize_default, minormul_default,
+      majormul_default;
 };
 
 struct subject_instance; /* an adapter's own */
@@ -317,7 +398,9 @@ struct subject {
   void (*close)(struct subject_instance *);
   /* One admitted operation through the subject's real API. Leaves nothing of
    * the stream on the C stack. Never setup, close, microstep, runto, finish,
-   * failalloc, heaplimit: the lab does these. */
+   * failalloc, heaplimit, outofmem: the lab does these. What an operation
+   * creates it creates first; no finalizer runs after its first store into
+   * what existed before. */
   enum subject_status (*perform)(struct subject_instance *, struct op,
                                  struct subject_answer *ret_answer);
   /* The smallest unit of collector work. */

@@ -63,7 +63,7 @@ cmd_ops(int argc, char **argv)
   for (size_t i = 0; status == CLI_CLEAN && i < OP_COUNT; i++)
     if (is_json)
       status = list_json(to_json(&op_infos[i]));
-  for (size_t group = 0; !is_json && group <= OP_GROUP_END; group++) {
+  for (size_t group = 0; !is_json && group < OP_GROUP_COUNT; group++) {
     puts(op_group_names[group]);
     for (size_t i = 0; i < OP_COUNT; i++)
       if (op_infos[i].group == group)

@@ -67,7 +67,6 @@ gc_raw_set(struct gc_thread *thread, int index)
     return GC_NO_MEMORY;
   }
   gc_drop(thread, 2);
-  gc_check(thread);
   return GC_OK;
 }
 
@@ -90,7 +89,6 @@ gc_raw_seti(struct gc_thread *thread, int index, int64_t key)
     return GC_NO_MEMORY;
   }
   gc_drop(thread, 1);
-  gc_check(thread);
   return GC_OK;
 }
 
@@ -342,7 +340,6 @@ gc_set(struct gc_thread *thread, int index)
     return GC_NO_MEMORY;
   }
   gc_drop(thread, 2);
-  gc_check(thread);
   return GC_OK;
 }
 

@@ -26,6 +26,8 @@ static const struct gc_dialect dialects[DIALECT_COUNT] = {
   ROW(pause_percent, 200),
   ROW(step_multiplier_percent, 100),
   ROW(step_size_log2, 13),
+  ROW(minor_multiplier_percent, 20),
+  ROW(major_multiplier_percent, 100),
   ROW(stopped_debt, -2000),
 
   /* Interned strings. The table is halved, at most once a cycle, at the

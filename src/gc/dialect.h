@@ -18,6 +18,8 @@ struct gc_dialect {
   uint32_t pause_percent;      /* default: wait until the heap has grown to */
   uint32_t step_multiplier_percent;
   uint32_t step_size_log2;     /* bytes of one basic step */
+  uint32_t minor_multiplier_percent;
+  uint32_t major_multiplier_percent;
   uint32_t string_table_first; /* buckets */
   uint32_t string_shrink_div;  /* halve when count < buckets / this */
   int64_t stopped_debt;        /* debt after a check while stopped */

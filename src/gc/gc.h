@@ -17,8 +17,17 @@
  * is as before the call (arguments are still there). Misuse (a bad index, a
  * wrong type) is a programming error and is caught by assertions.
  *
- * Collection. Allocating functions run paced collector steps after their
- * result is anchored on the stack.
+ * Collection. Functions that create objects run paced collector steps after
+ * their result is anchored on the stack; functions that only store run none.
+ * When an allocation fails, a full collection without finalizers is made and
+ * it is tried once more. So whatever allocates may collect: what a host holds
+ * it keeps on a stack.
+ *
+ * Finalizers. A metatable with a __gc field, when it is set, marks a table or
+ * userdata. Once it is found unreachable its finalizer, a native function, is
+ * called with it at index 1 of a frame of its own on the running coroutine;
+ * gc_raise in that frame records the error (the native then returns at once),
+ * which becomes a warning. A __gc that is no native function is an error too.
  */
 #ifndef PENUMBRA_GC_GC_H
 #define PENUMBRA_GC_GC_H
@@ -79,9 +88,14 @@ typedef void *(*gc_allocator)(void *user, void *block, size_t old_size,
 
 struct gc_listener; /* listen.h: for tools that watch the collector */
 
+/* Told of errors in finalizers, which have no other way out; text is borrowed
+ * until it returns. It must not call the heap. */
+typedef void (*gc_warn)(void *user, const char *text);
+
 struct gc_config {
   gc_allocator allocate;
   void *user;
+  gc_warn warn; /* NULL: warnings are dropped */
   struct gc_listener *listener; /* NULL for none; borrowed until gc_close */
   const char *dialect;          /* NULL for "lua54" */
   const char *fault;            /* a name of fault.def, or NULL */
@@ -166,7 +180,8 @@ enum gc_status gc_get(struct gc_thread *thread, int index);
 enum gc_status gc_set(struct gc_thread *thread, int index);
 
 /* Pops a table or nil and makes it the metatable of the table or userdata at
- * index. gc_push_metatable pushes that of any value, or nil. */
+ * index, which is marked for finalization if it has a __gc. gc_push_metatable
+ * pushes that of any value, or nil. */
 void gc_set_metatable(struct gc_thread *thread, int index);
 void gc_push_metatable(struct gc_thread *thread, int index);
 /* The same for all values of a basic type. */
@@ -310,8 +325,36 @@ enum gc_phase {
 };
 
 enum gc_phase gc_phase_of(const struct gc_heap *heap);
-/* The smallest unit: one unit of one phase. Returns its cost in work units
- * (objects, roughly). */
+
+/* In incremental mode cycles run step by step; in generational mode a step is
+ * a whole minor collection (of young objects), or a major one. */
+enum gc_mode { GC_MODE_INCREMENTAL, GC_MODE_GENERATIONAL };
+
+/* What is called from inside a finalizer does nothing in gc_collect, gc_step,
+ * gc_stop, gc_restart, gc_set_mode, gc_set_parameter, and gives what an idle
+ * collector gives (no cycle finished, the mode and value as they are). */
+bool gc_is_finalizing(const struct gc_heap *heap);
+/* The mode as the host set it last. Switching makes a full collection on the
+ * way to the generational one; legal in every phase. Returns the old one. */
+enum gc_mode gc_mode_of(const struct gc_heap *heap);
+enum gc_mode gc_set_mode(struct gc_heap *heap, enum gc_mode mode);
+
+enum gc_parameter {
+  GC_PARAMETER_PAUSE,     /* percent of what lived: wait until it is in use */
+  GC_PARAMETER_STEP_MULTIPLIER, /* work units a unit of debt */
+  GC_PARAMETER_STEP_SIZE, /* log2 of bytes */
+  GC_PARAMETER_MINOR_MULTIPLIER, /* percent of growth until a minor one */
+  GC_PARAMETER_MAJOR_MULTIPLIER, /* percent of growth until a major one */
+  GC_PARAMETER_COUNT
+};
+/* Any value may be set; what is kept is what gc_parameter gives (the dialect's
+ * granularity). It acts from when the collector next needs it. */
+uint32_t gc_parameter(const struct gc_heap *heap, enum gc_parameter which);
+void gc_set_parameter(struct gc_heap *heap, enum gc_parameter which,
+                      uint32_t value);
+/* The smallest unit: one unit of one phase; in generational mode a whole minor
+ * or major collection with its finalizers. Returns its cost in work units
+ * (objects, roughly). Does nothing inside a finalizer. */
 size_t gc_micro_step(struct gc_heap *heap);
 /* The paced step that allocating functions make when the debt is positive. */
 void gc_check(struct gc_thread *thread);

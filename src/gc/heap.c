@@ -104,6 +104,35 @@ gc_set_phase(struct gc_heap *heap, enum gc_phase phase)
 }
 
 void
+gc_set_age(struct gc_heap *heap, struct gc_object *object, enum gc_age age)
+{
+  enum gc_age before = object->age;
+
+  if (before == age) {
+    return;
+  }
+  object->age = age;
+  if (heap->listener != NULL) {
+    gc_tell(heap, &(struct gc_event){ .type = GC_EVENT_AGE,
+                                      .object = object,
+                                      .from = before,
+                                      .to = age });
+  }
+}
+
+void
+gc_tell_list(struct gc_heap *heap, const struct gc_object *object,
+             enum gc_list from, enum gc_list to)
+{
+  if (heap->listener != NULL) {
+    gc_tell(heap, &(struct gc_event){ .type = GC_EVENT_LIST,
+                                      .object = object,
+                                      .from = from,
+                                      .to = to });
+  }
+}
+
+void
 gc_flip(struct gc_heap *heap)
 {
   heap->current_white ^= GC_MARK_WHITES;
@@ -133,6 +162,7 @@ gc_object_new(struct gc_heap *heap, enum gc_kind kind, size_t size)
   object->kind = kind;
   object->mark = colour_bits(heap, colour);
   object->grey = GC_GREY_NONE;
+  object->age = GC_AGE_NEW;
   object->sequence = ++heap->sequence;
   object->next = heap->all;
   heap->all = object;
@@ -153,12 +183,7 @@ gc_object_fix(struct gc_heap *heap, struct gc_object *object)
   object->next = heap->fixed;
   heap->fixed = object;
   object->mark |= GC_MARK_FIXED;
-  if (heap->listener != NULL) {
-    gc_tell(heap, &(struct gc_event){ .type = GC_EVENT_LIST,
-                                      .object = object,
-                                      .from = GC_LIST_ALL,
-                                      .to = GC_LIST_FIXED });
-  }
+  gc_tell_list(heap, object, GC_LIST_ALL, GC_LIST_FIXED);
 }
 
 /* ---- opening --------------------------------------------------------- */
@@ -202,6 +227,8 @@ open_names(struct gc_heap *heap)
     [GC_NAME_INDEX] = "__index",
     [GC_NAME_NEWINDEX] = "__newindex",
     [GC_NAME_CLOSE] = "__close",
+    [GC_NAME_GC] = "__gc",
+    [GC_NAME_MODE] = "__mode",
   };
 
   for (int i = 0; i < GC_NAME_COUNT; i++) {
@@ -272,9 +299,14 @@ gc_open(const struct gc_config *config)
     .dialect = dialect,
     .fault = fault,
     .total = sizeof(*heap),
-    .pause_percent = dialect->pause_percent,
-    .step_multiplier_percent = dialect->step_multiplier_percent,
-    .step_size_log2 = dialect->step_size_log2,
+    .parameters = {
+      [GC_PARAMETER_PAUSE] = dialect->pause_percent,
+      [GC_PARAMETER_STEP_MULTIPLIER] = dialect->step_multiplier_percent,
+      [GC_PARAMETER_STEP_SIZE] = dialect->step_size_log2,
+      [GC_PARAMETER_MINOR_MULTIPLIER] = dialect->minor_multiplier_percent,
+      [GC_PARAMETER_MAJOR_MULTIPLIER] = dialect->major_multiplier_percent,
+    },
+    .warn = config->warn,
     .phase = GC_PHASE_PAUSE,
     .current_white = GC_MARK_WHITE0,
   };

@@ -8,6 +8,9 @@
  *   mark.c     roots, traversal by kind, grey lists, the atomic phase
  *   sweep.c    the flip's aftermath: sweeping lists, freeing by kind
  *   barrier.c  forward and back barrier
+ *   weak.c     weak tables and ephemerons
+ *   finalize.c finalizers
+ *   generation.c  generational mode: ages, minor and major collections
  *   cycle.c    the micro-step function: phases; full collection
  *   pace.c     debt, paced and explicit steps, stop and restart
  *   string.c table.c function.c thread.c   object kinds
@@ -35,6 +38,8 @@ enum gc_name {
   GC_NAME_INDEX,
   GC_NAME_NEWINDEX,
   GC_NAME_CLOSE,
+  GC_NAME_GC,
+  GC_NAME_MODE,
   GC_NAME_COUNT
 };
 
@@ -47,6 +52,7 @@ struct gc_string_table {
 struct gc_heap {
   gc_allocator allocate;
   void *user;
+  gc_warn warn; /* NULL for none */
   struct gc_listener *listener;
   const struct gc_dialect *dialect;
   enum gc_fault fault; /* GC_FAULT_NONE, or the one that is on */
@@ -55,11 +61,16 @@ struct gc_heap {
   int64_t total;
   int64_t debt; /* a step is due when positive */
   int64_t estimate; /* bytes in use after the last atomic phase */
-  uint32_t pause_percent;
-  uint32_t step_multiplier_percent;
-  uint32_t step_size_log2;
-  bool stopped;  /* by the host */
-  bool stepping; /* inside a micro-step: no paced step may start */
+  uint32_t parameters[GC_PARAMETER_COUNT]; /* as gc_parameter gives them */
+  bool stopped;    /* by the host */
+  bool stepping;   /* inside a micro-step: no paced step may start, and no
+                    * emergency collection */
+  bool finalizing; /* inside a finalizer: no step may start but those of an
+                    * emergency collection */
+  bool emergency;  /* inside an emergency collection: no finalizer is called,
+                    * nothing in use shrinks */
+  bool closing;    /* nothing is marked for finalization any more */
+  bool open;       /* gc_open is over: emergency collections may be made */
 
   /* heap lists */
   struct gc_object *all;
@@ -68,9 +79,22 @@ struct gc_heap {
   struct gc_object *fixed;
   struct gc_object **sweep; /* the link that the sweep looks at next */
 
+  /* generational mode: where the parts of `all` and of `finalizable` begin;
+   * each list goes NEW up to survival, SURVIVAL up to old1, OLD1 up to
+   * really_old, the rest OLD. A part may hold older objects, never younger. */
+  struct gc_object *survival, *old1, *really_old;
+  struct gc_object *finalizable_survival, *finalizable_old1,
+      *finalizable_really_old;
+  struct gc_object *first_old1; /* none of age OLD1 lies before it in `all` */
+  uint8_t mode;         /* enum gc_mode: as the host set it */
+  uint8_t cycle_mode;   /* enum gc_mode: of the cycles that are run now */
+  int64_t bad_work;     /* work of the last major collection if it freed too
+                         * little, else 0 */
+
   /* grey lists, through grey_next */
   struct gc_object *grey;
   struct gc_object *grey_again;
+  struct gc_object *grey_weak, *grey_ephemeron, *grey_allweak;
 
   uint8_t phase;         /* enum gc_phase */
   uint8_t current_white; /* GC_MARK_WHITE0 or GC_MARK_WHITE1 */
@@ -109,6 +133,11 @@ void gc_object_fix(struct gc_heap *heap, struct gc_object *object);
 
 void gc_set_colour(struct gc_heap *heap, struct gc_object *object,
                    enum gc_colour colour);
+void gc_set_age(struct gc_heap *heap, struct gc_object *object,
+                enum gc_age age);
+/* Tells that an object went from one heap list to another. */
+void gc_tell_list(struct gc_heap *heap, const struct gc_object *object,
+                  enum gc_list from, enum gc_list to);
 void gc_set_phase(struct gc_heap *heap, enum gc_phase phase);
 /* What is current white becomes other white, and the other way round: no
  * event, no object is touched. Listeners know it by the end of ATOMIC. */
@@ -162,6 +191,24 @@ gc_is_sweeping(const struct gc_heap *heap)
 {
   return heap->phase >= GC_PHASE_SWEEP && heap->phase <= GC_PHASE_SWEEP_END;
 }
+
+static inline bool
+gc_is_old(const struct gc_object *object)
+{
+  return object->age > GC_AGE_SURVIVAL;
+}
+
+/* ---- weak.c ---------------------------------------------------------- */
+
+/* Weak tables: their visits, ephemerons to a fixpoint, clearing. */
+
+/* ---- finalize.c ------------------------------------------------------ */
+
+/* Marking for finalization, separation, calls, what closing owes. */
+
+/* ---- generation.c ---------------------------------------------------- */
+
+/* Ages, minor and major collections, the change of modes. */
 
 /* ---- barrier.c ------------------------------------------------------- */
 

@@ -25,10 +25,30 @@ enum gc_event_type {
   GC_EVENT_PHASE,     /* from, to: enum gc_phase */
   GC_EVENT_STEP_BEGIN,
   GC_EVENT_STEP_END,
-  GC_EVENT_CLOSING    /* object: the value whose closer is called, or NULL */
+  GC_EVENT_CLOSING,   /* object: the value whose closer is called, or NULL */
+  GC_EVENT_AGE,       /* object; from, to: enum gc_age */
+  GC_EVENT_CLEARED,   /* object: weak table; other: the dead side of a pair that
+                       * is about to go; from: 0 the value, 1 the key */
+  GC_EVENT_FINALIZER, /* object: its finalizer is called; no longer marked */
+  GC_EVENT_FINALIZED, /* object; to: 0 returned, 1 raised an error */
+  GC_EVENT_WARNING,   /* gc_config.warn has been called */
+  GC_EVENT_EMERGENCY, /* to: 1 begins, 0 ends */
+  GC_EVENT_MODE       /* from, to: enum gc_mode of the cycles that are run; also
+                       * where the collector itself changes it for a while */
 };
 
 enum gc_colour { GC_WHITE_CURRENT, GC_WHITE_OTHER, GC_GREY, GC_BLACK };
+
+/* In generational mode; NEW in the other. */
+enum gc_age {
+  GC_AGE_NEW,
+  GC_AGE_SURVIVAL,
+  GC_AGE_OLD0,
+  GC_AGE_OLD1,
+  GC_AGE_OLD,
+  GC_AGE_TOUCHED1,
+  GC_AGE_TOUCHED2
+};
 
 enum gc_list {
   GC_LIST_NONE,

@@ -39,7 +39,9 @@ enum {
   GC_MARK_BLACK = 4,
   GC_MARK_COLOURS = GC_MARK_WHITES | GC_MARK_BLACK,
   GC_MARK_FIXED = 8,
-  GC_MARK_FINALIZABLE = 16 /* in the finalizable or the pending list */
+  GC_MARK_FINALIZABLE = 16, /* in the finalizable or the pending list */
+  GC_MARK_AWAITED = 32 /* white, a key for which ephemeron entries wait: they
+                        * are chained from its grey link (weak.c) */
 };
 
 /* The common header of all collectable objects. */
@@ -49,6 +51,7 @@ struct gc_object {
   uint8_t kind;           /* enum gc_kind */
   uint8_t mark;
   uint8_t grey;           /* enum gc_grey: the grey list that holds it */
+  uint8_t age;            /* enum gc_age */
 };
 
 /* Tags of values. Above GC_TAG_OBJECT nothing but GC_TAG_DEAD_KEY. */

@@ -57,7 +57,7 @@ product(int64_t a, int64_t b)
 void
 gc_pace_after_cycle(struct gc_heap *heap)
 {
-  int64_t threshold = product(heap->estimate / PERCENT, heap->pause_percent);
+  int64_t threshold = product(heap->estimate / PERCENT, heap->parameters[GC_PARAMETER_PAUSE]);
   int64_t debt = heap->total + heap->debt - threshold;
 
   gc_pace_set_debt(heap, debt > 0 ? 0 : debt);
@@ -67,10 +67,10 @@ gc_pace_after_cycle(struct gc_heap *heap)
 static int64_t
 credit_of_step(const struct gc_heap *heap, int64_t multiplier)
 {
-  if (heap->step_size_log2 > STEP_SIZE_LOG2_MAX) {
+  if (heap->parameters[GC_PARAMETER_STEP_SIZE] > STEP_SIZE_LOG2_MAX) {
     return INT64_MAX;
   }
-  return product(((int64_t)1 << heap->step_size_log2) / BYTES_PER_UNIT,
+  return product(((int64_t)1 << heap->parameters[GC_PARAMETER_STEP_SIZE]) / BYTES_PER_UNIT,
                  multiplier);
 }
 
@@ -78,7 +78,7 @@ static void
 paced_step(struct gc_heap *heap)
 {
   /* Odd, so never zero: it is divided by. */
-  int64_t multiplier = heap->step_multiplier_percent | 1;
+  int64_t multiplier = heap->parameters[GC_PARAMETER_STEP_MULTIPLIER] | 1;
   int64_t credit = credit_of_step(heap, multiplier);
   int64_t units = product(heap->debt / BYTES_PER_UNIT, multiplier);
 

@@ -153,6 +153,10 @@ static const char *const group_notes[] = {
         "the stream.",
     [OP_GROUP_LOAD] = "Many objects at once.",
     [OP_GROUP_END] = "A state may be closed at any moment.",
+    [OP_GROUP_WEAK] = "Weak tables hold some of what they refer to only as "
+                      "long as somebody else does.",
+    [OP_GROUP_FINALIZERS] = "Called once for each marking, when the object "
+                            "is unreachable.",
 };
 
 /* The limits that a row of the list does not show by itself. */
@@ -347,7 +351,7 @@ operations_write(FILE *file)
         "It moves the collector and not the mutator.\n"
         ".El\n",
         file);
-  for (int group = 0; group <= OP_GROUP_END; group++)
+  for (int group = 0; group < OP_GROUP_COUNT; group++)
     group_write(file, group);
 }
 

@@ -15,7 +15,7 @@
 
 #include "ops/op_assert.h"
 
-enum { OP_BYTES = 4, WORDS_MAX = 16 };
+enum { OP_BYTES = 4, WORDS_MAX = 32 };
 
 _Static_assert(OP_COUNT <= 256, "an opcode is one byte");
 
@@ -45,6 +45,7 @@ const char *const op_group_names[] = {
     [OP_GROUP_STACK] = "stack",       [OP_GROUP_COROUTINES] = "coroutines",
     [OP_GROUP_ROOTS] = "roots",       [OP_GROUP_COLLECTOR] = "collector",
     [OP_GROUP_LOAD] = "load",         [OP_GROUP_END] = "end",
+    [OP_GROUP_WEAK] = "weak tables",  [OP_GROUP_FINALIZERS] = "finalizers",
 };
 
 static const char *const words[OP_OPERAND_COUNT][WORDS_MAX] = {
@@ -344,6 +345,20 @@ op_string_event(int32_t event, char *ret_bytes)
   size_t length;
 
   PENUMBRA_ASSERT(word != NULL);
+  length = strlen(word);
+  memcpy(ret_bytes, word, length);
+  return length;
+}
+
+size_t
+op_string_weak(int32_t weak, char *ret_bytes)
+{
+  const char *word = op_word_text(OP_OPERAND_WEAK, weak);
+  size_t length;
+
+  PENUMBRA_ASSERT(word != NULL);
+  if (weak == OP_WEAK_NONE)
+    return 0;
   length = strlen(word);
   memcpy(ret_bytes, word, length);
   return length;

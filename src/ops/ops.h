@@ -63,7 +63,10 @@ enum op_group {
   OP_GROUP_ROOTS,
   OP_GROUP_COLLECTOR,
   OP_GROUP_LOAD,
-  OP_GROUP_END
+  OP_GROUP_END,
+  OP_GROUP_WEAK,
+  OP_GROUP_FINALIZERS,
+  OP_GROUP_COUNT
 };
 
 enum op_flag { OP_OPEN = 1, OP_ALLOCATES = 2, OP_STEERS = 4 };
@@ -143,11 +146,13 @@ void stream_done(struct stream *stream);
  *   op_string_name    "s<n>" (str, gets, sets)
  *   op_string_global  "g<n>"   op_string_registry "k<n>"
  *   op_string_long    OP_SHORT_STRING_MAX + 1 + extra bytes told by which
- *   op_string_event   "__index", ... */
+ *   op_string_event   "__index", ...
+ *   op_string_weak    "k", "v", "kv" of a WEAK word; length 0 for none */
 size_t op_string_name(int32_t n, char *ret_bytes);
 size_t op_string_global(int32_t n, char *ret_bytes);
 size_t op_string_registry(int32_t n, char *ret_bytes);
 size_t op_string_long(int32_t which, int32_t extra, char *ret_bytes);
 size_t op_string_event(int32_t event, char *ret_bytes);
+size_t op_string_weak(int32_t weak, char *ret_bytes);
 
 #endif
