@@ -101,6 +101,7 @@ judge_grey(struct oracle *oracle, uint32_t index,
     return accuse(oracle, LAW_NEVER_GREY, index,
                   "is grey, which its kind never is");
   if (!oracle->survey.keeps || object->grey ||
+      traits->grey_unlisted & BIT(object->kind) ||
       (is_open && traits->open_upvalues_grey))
     return true;
   return accuse(oracle, LAW_GREY_UNLISTED, index,

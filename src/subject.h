@@ -330,22 +330,44 @@ enum subject_capability {
   SUBJECT_CAN_COUNT = 16      /* the byte count covers all its blocks */
 };
 
+/* How a subject keeps a parameter of its collector. */
+enum subject_form {
+  SUBJECT_FORM_NONE,    /* it has no such parameter: param is unsupported */
+  SUBJECT_FORM_WHOLE,   /* as it is */
+  SUBJECT_FORM_BYTE,    /* value / granule, of which the lowest byte stays */
+  SUBJECT_FORM_FLOATING /* 128ths of a percent, rounded up, of which the five
+                         * leading bits stay; reads back rounded down */
+};
+
+struct subject_parameter {
+  uint8_t form;     /* enum subject_form */
+  uint8_t granule;  /* BYTE */
+  uint16_t least;   /* a smaller value counts as this one when it is set */
+  uint16_t initial; /* what reads back before any is set */
+};
+
+enum { SUBJECT_PARAMETERS = OP_PARAMETER_MAJORMUL + 1 };
+
 /* What differs by version, as the laws use it. Hand-written from manuals and
  * sources (traits.def), never derived from the collector's code. */
 struct subject_traits {
-  uint32_t phases_kept;  /* bit (1 << phase): black never points to white */
+  /* colours */
+  uint32_t phases_kept;  /* bit (1 << phase): black never points to white; in
+                          * generational mode the resting phase is among them */
   uint32_t never_black;  /* bit (1 << kind): kinds that are never black */
   uint32_t never_grey;   /* bit (1 << kind): kinds that are never grey */
+  uint32_t grey_unlisted; /* bit (1 << kind): kinds that are grey in no list */
   bool open_upvalues_grey; /* open upvalues may be grey and in no list */
-  bool threads_grey;     /* a visited thread stays grey until atomic */
+  bool threads_grey;     /* a visited thread stays grey until atomic; in
+                          * generational mode see the laws of ages */
   bool fixed_grey;       /* fixed objects are grey and in no list */
   bool pending_swept;    /* objects that wait for finalizers are whitened */
-  bool emergency;        /* a failed allocation collects and tries again */
-  bool shrink_may_fail;  /* refused shrinking is tolerated everywhere */
-  uint16_t sweep_batch;  /* objects that one sweep micro-step handles */
+  uint16_t sweep_batch;  /* objects that one sweep micro-step handles at most;
+                          * 0: not limited. Not so in generational mode */
 
   /* modes */
-  bool generational;  /* has a generational mode with ages */
+  bool generational;  /* has a generational mode */
+  bool ages;          /* with enum subject_age; else only NEW and OLD */
   uint8_t old_after;  /* minor collections until a survivor is old */
 
   /* weak tables */
@@ -353,8 +375,11 @@ struct subject_traits {
   bool mode_short;       /* __mode counts only as a short string */
   bool mode_at_atomic;   /* which sides are weak is settled by the atomic phase;
                           * else by any visit of the cycle */
-  bool values_cleared_first; /* what is resurrected has left weak values before
-                              * its finalizer; so has what only it reaches */
+  bool values_cleared_first; /* what only a finalizable object reaches has left
+                              * weak values before its finalizer; the object
+                              * itself has in all versions */
+  bool drops_finalized;  /* an object whose finalizer has run leaves weak values
+                          * though it lives */
 
   /* finalizers */
   bool finalizes_tables;
@@ -362,23 +387,32 @@ struct subject_traits {
                            * __gc when it dies */
   bool finalizer_rearms;  /* marking again after the call counts */
   bool order_of_marking;  /* reversed; else reversed order of creation */
+  bool not_callable_ignored; /* a __gc that cannot be called; else an error */
   bool errors_contained;  /* become warnings; else are raised further */
   bool finalizer_steps;   /* steps and parameters work inside a finalizer */
   bool marks_at_close;    /* while the state closes objects are still marked */
 
   /* collections */
-  bool collects_stopped;  /* an emergency collection is made though stopped */
+  bool emergency;        /* a failed allocation collects and tries again */
+  bool emergency_stopped; /* also while the collector is stopped */
+  bool shrink_may_fail;  /* refused shrinking is tolerated everywhere */
   uint8_t cycles_plain;   /* full collections until garbage is freed */
   uint8_t cycles_finalizer; /* ... until a finalizer is called */
   uint8_t cycles_finalized; /* ... after the call until the memory is freed */
   bool step_ends_stop;    /* an explicit step or collection ends a stop */
 
-  /* parameters: what a value set reads back as, by OP_PARAMETER_*: value modulo
-   * (granule * 256), rounded down to a multiple of granule; granule 0: kept as
-   * it is; UINT8_MAX: the subject has no such parameter */
-  uint8_t granule[5];
-  uint16_t pause_default, stepmul_default, stepsize_default, minormul_default,
-      majormul_default;
+  /* pacing: what the laws of pacing can be judged by */
+  bool pause_of_total;  /* the pause is a percentage of the bytes in use when
+                         * the sweep is over */
+  bool step_saves_size; /* a step that ends no cycle leaves a credit of the step
+                         * size */
+  bool step_size_log2;  /* the step size is a logarithm; else bytes */
+  bool minor_of_total;  /* the growth until a minor collection is a percentage
+                         * of the bytes in use after the one before */
+  bool major_of_growth; /* a major one is due when bytes in use exceed those
+                         * after the last major one by a percentage */
+
+  struct subject_parameter parameter[SUBJECT_PARAMETERS];
 };
 
 struct subject_instance; /* an adapter's own */

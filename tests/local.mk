@@ -72,7 +72,8 @@ unit_tests = \
 	%D%/test_shadow \
 	%D%/test_shadow_flow \
 	%D%/test_shadow_streams \
-	%D%/test_shrink
+	%D%/test_shrink \
+	%D%/test_traits
 
 %C%_test_mutator_SOURCES = %D%/test_mutator.c fuzz/mutator.c
 

@@ -8,11 +8,64 @@
 
 #include "gc/fault.h"
 
-const struct subject_traits subject_traits_lua54 = {
-#define TRAIT(field, lua54) .field = (lua54),
+/* ---- the words of traits.def ----------------------------------------- */
+
+#define Y true
+#define N false
+#define NOTHING 0
+#define PHASE(name) (1u << SUBJECT_PHASE_##name)
+#define MARKING (PHASE(PROPAGATE) | PHASE(ATOMIC))
+#define MARKING_54 (MARKING | PHASE(ENTER_ATOMIC))
+#define KIND(name) (1u << SUBJECT_KIND_##name)
+#define STRINGS (KIND(STRING_SHORT) | KIND(STRING_LONG))
+#define THREADS KIND(THREAD)
+#define USERDATA KIND(USERDATA)
+#define CDATA KIND(CDATA)
+#define NO_PARAMETER {.form = SUBJECT_FORM_NONE}
+#define WHOLE(value) {.form = SUBJECT_FORM_WHOLE, .initial = (value)}
+#define AT_LEAST(floor, value) \
+  {.form = SUBJECT_FORM_WHOLE, .least = (floor), .initial = (value)}
+#define BYTE_OF(unit, value) \
+  {.form = SUBJECT_FORM_BYTE, .granule = (unit), .initial = (value)}
+#define FLOATING(value) {.form = SUBJECT_FORM_FLOATING, .initial = (value)}
+
+/* ---- the table ------------------------------------------------------- */
+
+#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l50,
+const struct subject_traits subject_traits_lua50 = {
 #include "subjects/traits.def"
-#undef TRAIT
 };
+#undef TRAIT
+#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l51,
+const struct subject_traits subject_traits_lua51 = {
+#include "subjects/traits.def"
+};
+#undef TRAIT
+#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l52,
+const struct subject_traits subject_traits_lua52 = {
+#include "subjects/traits.def"
+};
+#undef TRAIT
+#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l53,
+const struct subject_traits subject_traits_lua53 = {
+#include "subjects/traits.def"
+};
+#undef TRAIT
+#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l54,
+const struct subject_traits subject_traits_lua54 = {
+#include "subjects/traits.def"
+};
+#undef TRAIT
+#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l55,
+const struct subject_traits subject_traits_lua55 = {
+#include "subjects/traits.def"
+};
+#undef TRAIT
+#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = jit,
+const struct subject_traits subject_traits_luajit = {
+#include "subjects/traits.def"
+};
+#undef TRAIT
 
 const struct subject *const subject_all[] = {&subject_lua54, NULL};
 

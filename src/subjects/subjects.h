@@ -13,7 +13,9 @@
 extern const struct subject subject_lua54;
 
 /* Traits by version, from traits.def. */
-extern const struct subject_traits subject_traits_lua54;
+extern const struct subject_traits subject_traits_lua50, subject_traits_lua51,
+    subject_traits_lua52, subject_traits_lua53, subject_traits_lua54,
+    subject_traits_lua55, subject_traits_luajit;
 
 /* The seeded faults of the built-in collector (gc/fault.h); a row whose name
  * is NULL ends the list. */
