@@ -302,8 +302,8 @@ enum subject_status {
 
 enum { SUBJECT_ANSWERS_MAX = 2 };
 
-/* Answers of an open operation: append, len, ref: value[0]; next: key and
- * value; param: value[0] as it reads back. */
+/* Answers of an open operation: append, len, ref, gets, getglobal, getreg:
+ * value[0]; next: key and value; param: value[0] as it reads back. */
 struct subject_answer {
   struct subject_value value[SUBJECT_ANSWERS_MAX];
 };
@@ -440,6 +440,9 @@ struct subject {
   /* The smallest unit of collector work. */
   void (*micro_step)(struct subject_instance *);
   enum subject_phase (*phase)(struct subject_instance *);
+  /* Whether a micro-step is a whole collection as things are, so that there
+   * are no phases to stop at (generational modes). NULL: never. */
+  bool (*steps_are_whole)(struct subject_instance *);
   void (*survey)(struct subject_instance *, struct subject_visitor *);
 };
 

@@ -162,12 +162,47 @@ test_arena_fails_the_kth_allocation_once(void **state)
   assert_int_equal(told.events[told.count - 1].type, ARENA_REFUSED);
 }
 
+/* Would catch a want of memory that comes too early or too late, that lets
+ * something through, or that ends by itself or before it has struck. */
+static void
+test_arena_runs_out_until_it_recovers(void **state)
+{
+  (void)state;
+  for (uint64_t k = 0; k < 4; k++) {
+    arena_clear(arena, ARENA_FRESH);
+    arena_run_out_after(arena, k);
+    for (uint64_t i = 0; i < k; i++)
+      assert_non_null(take(16));
+    arena_recover(arena); /* nothing was refused yet: it stays armed */
+    for (int i = 0; i < 5; i++)
+      assert_null(take(16));
+    arena_recover(arena);
+    assert_non_null(take(16));
+  }
+}
+
+/* Would catch one armed failure that is lost for the other. */
+static void
+test_arena_a_single_failure_comes_beside_the_want_of_memory(void **state)
+{
+  (void)state;
+  arena_run_out_after(arena, 2);
+  arena_fail_after(arena, 0);
+  assert_null(take(16));
+  arena_recover(arena); /* it was the single one that struck */
+  assert_non_null(take(16));
+  assert_null(take(16));
+  arena_recover(arena);
+  assert_non_null(take(16));
+}
+
 /* Would catch refusals that strike, or are used up, while suspended. */
 static void
 test_arena_refuses_nothing_while_suspended(void **state)
 {
   (void)state;
   arena_fail_after(arena, 1);
+  arena_run_out_after(arena, 3);
   arena_limit(arena, 100);
   arena_suspend_refusals(arena, true);
   for (int i = 0; i < 10; i++)
@@ -177,6 +212,8 @@ test_arena_refuses_nothing_while_suspended(void **state)
   assert_non_null(take(8));
   assert_null(take(8));
   assert_non_null(take(8));
+  assert_null(take(8));
+  assert_null(take(8));
 }
 
 /* Would catch a limit that is off by one or that stops shrinking. */
@@ -246,6 +283,9 @@ main(void)
       cmocka_unit_test_setup(test_arena_resize_moves_and_keeps_the_bytes,
                              set_up),
       cmocka_unit_test_setup(test_arena_fails_the_kth_allocation_once, set_up),
+      cmocka_unit_test_setup(test_arena_runs_out_until_it_recovers, set_up),
+      cmocka_unit_test_setup(
+          test_arena_a_single_failure_comes_beside_the_want_of_memory, set_up),
       cmocka_unit_test_setup(test_arena_refuses_nothing_while_suspended,
                              set_up),
       cmocka_unit_test_setup(test_arena_limit_bounds_the_live_bytes, set_up),

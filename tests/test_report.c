@@ -357,6 +357,106 @@ test_report_summary_tells_each_law(void **state)
   forget();
 }
 
+/* ---- events ---------------------------------------------------------- */
+
+static const uint64_t table_base = 0x200000000010, key_base = 0x200000000100;
+
+/* An oracle that has seen two blocks: #1 and #2. */
+static struct oracle *
+oracle_with_blocks(void)
+{
+  static const struct oracle_config config = {
+      .region_base = 0x200000000000, .region_size = 1 << 20, .granule = 16};
+  struct oracle *oracle = oracle_new(&config);
+
+  assert_non_null(oracle);
+  oracle_begin(oracle, &subject, false);
+  oracle_event(oracle, &(struct subject_event){.type = SUBJECT_EVENT_ALLOCATED,
+                                               .base = table_base,
+                                               .size = 64});
+  oracle_event(oracle, &(struct subject_event){.type = SUBJECT_EVENT_ALLOCATED,
+                                               .base = key_base,
+                                               .size = 64});
+  return oracle;
+}
+
+/* Would catch words that are missing, or that name the wrong object. */
+static void
+test_report_events_of_collections_have_words(void **state)
+{
+  (void)state;
+  const struct {
+    struct subject_event event;
+    const char *text;
+  } cases[] = {
+      {{.type = SUBJECT_EVENT_AGED,
+        .base = table_base,
+        .kind = SUBJECT_KIND_TABLE,
+        .from = SUBJECT_AGE_OLD,
+        .to = SUBJECT_AGE_TOUCHED1},
+       "table #1 ages from old to touched1"},
+      {{.type = SUBJECT_EVENT_CLEARED,
+        .base = table_base,
+        .kind = SUBJECT_KIND_TABLE,
+        .value = key_base,
+        .from = 1},
+       "pair removed from weak table #1: its key #2 is dead"},
+      {{.type = SUBJECT_EVENT_CLEARED,
+        .base = table_base,
+        .kind = SUBJECT_KIND_TABLE,
+        .value = key_base},
+       "pair removed from weak table #1: its value #2 is dead"},
+      {{.type = SUBJECT_EVENT_FINALIZER,
+        .base = key_base,
+        .kind = SUBJECT_KIND_USERDATA},
+       "finalizer of userdata #2 is called"},
+      {{.type = SUBJECT_EVENT_FINALIZED,
+        .base = key_base,
+        .kind = SUBJECT_KIND_USERDATA},
+       "finalizer of userdata #2 has returned"},
+      {{.type = SUBJECT_EVENT_FINALIZED,
+        .base = key_base,
+        .kind = SUBJECT_KIND_USERDATA,
+        .to = 1},
+       "finalizer of userdata #2 raised an error"},
+      {{.type = SUBJECT_EVENT_WARNING, .text = "mind the gap"},
+       "warning: mind the gap"},
+      {{.type = SUBJECT_EVENT_EMERGENCY, .to = 1},
+       "emergency collection begins"},
+      {{.type = SUBJECT_EVENT_EMERGENCY}, "emergency collection ends"},
+      {{.type = SUBJECT_EVENT_MODE,
+        .from = OP_MODE_INCREMENTAL,
+        .to = OP_MODE_GENERATIONAL},
+       "cycles change from incremental to generational"},
+      {{.type = SUBJECT_EVENT_CLOSE_ASKED},
+       "a finalizer asks that the state be closed when the operation is over"},
+  };
+  struct oracle *oracle = oracle_with_blocks();
+  char text[REPORT_EVENT_MAX];
+
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_true(report_event_print(oracle, &cases[i].event, text));
+    assert_string_equal(text, cases[i].text);
+  }
+  oracle_free(oracle);
+}
+
+/* Would catch a line that hides why a stream ended early. */
+static void
+test_report_line_tells_that_a_finalizer_closed_the_state(void **state)
+{
+  (void)state;
+  struct report_run run = run_of("a.pen");
+  struct report_verdict verdict = {
+      .result = {.verdict = LAB_CLEAN, .op_index = 1, .close_was_asked = true}};
+  FILE *file = begin();
+
+  report_line(file, &run, &verdict, false, false);
+  assert_non_null(
+      strstr(end(file), "closed by a finalizer in operation 0 of 2\n"));
+  forget();
+}
+
 int
 main(void)
 {
@@ -373,6 +473,9 @@ main(void)
       cmocka_unit_test(test_report_history_is_bounded),
       cmocka_unit_test(test_report_summary_adds_all_counters),
       cmocka_unit_test(test_report_summary_tells_each_law),
+      cmocka_unit_test(test_report_events_of_collections_have_words),
+      cmocka_unit_test(
+          test_report_line_tells_that_a_finalizer_closed_the_state),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,8 @@ struct state {
   uint64_t live_bytes, live_blocks;
   uint64_t allocations;
   uint64_t fail_at; /* number of the allocation that fails; 0 for none */
+  uint64_t out_at;  /* number from which on all fail; 0 for none */
+  bool is_out;      /* one of those has been refused */
   uint64_t limit;   /* live bytes; 0 for none */
   enum arena_policy policy;
   bool suspended; /* no refusals */
@@ -216,6 +218,10 @@ is_refused(struct arena *arena, int64_t growth)
     state->fail_at = 0;
     return true;
   }
+  if (state->out_at && state->allocations >= state->out_at) {
+    state->is_out = true;
+    return true;
+  }
   return state->limit && growth > 0 &&
          state->live_bytes + (uint64_t)growth > state->limit;
 }
@@ -316,6 +322,22 @@ void
 arena_fail_after(struct arena *arena, uint64_t after)
 {
   arena->state.fail_at = arena->state.allocations + after + 1;
+}
+
+void
+arena_run_out_after(struct arena *arena, uint64_t after)
+{
+  arena->state.out_at = arena->state.allocations + after + 1;
+  arena->state.is_out = false;
+}
+
+void
+arena_recover(struct arena *arena)
+{
+  if (!arena->state.is_out)
+    return;
+  arena->state.out_at = 0;
+  arena->state.is_out = false;
 }
 
 void

@@ -45,7 +45,7 @@ struct arena_snapshot;
  * arena a process. */
 struct arena *arena_new(void);
 void arena_free(struct arena *arena);
-/* Forgets all blocks; counters, limits and the armed failure are gone. */
+/* Forgets all blocks; counters, limits and armed failures are gone. */
 void arena_clear(struct arena *arena, enum arena_policy policy);
 void arena_set_listener(struct arena *arena,
                         void (*listener)(void *user,
@@ -60,7 +60,12 @@ void *arena_allocate(void *arena, void *block, size_t old_size,
 /* Refuses the allocation (or growth, or shrinking) that comes after `after`
  * more of them, once. */
 void arena_fail_after(struct arena *arena, uint64_t after);
-/* While suspended, neither the armed failure nor the limit strikes, and
+/* Refuses all allocations from the one that comes after `after` more of them
+ * on, until arena_recover() finds that one has been refused for it. */
+void arena_run_out_after(struct arena *arena, uint64_t after);
+/* Ends that if it has struck; else it stays armed. */
+void arena_recover(struct arena *arena);
+/* While suspended, neither an armed failure nor the limit strikes, and
  * allocations are not counted towards it. */
 void arena_suspend_refusals(struct arena *arena, bool suspended);
 /* Refuses what would make more than bytes live; 0 is no limit. Shrinking is

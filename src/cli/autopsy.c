@@ -199,6 +199,7 @@ autopsy(struct child_job *job, int status, const char *words,
   result->micro_step = progress->micro_steps;
   result->micro_steps = progress->micro_steps;
   result->ops_run = progress->ops_run;
+  result->close_was_asked = progress->is_closing && progress->close_is_asked;
   verdict->finding.phase = progress->phase;
   if (cause.is_ours) {
     result->verdict = LAB_UNCHECKED;

@@ -182,9 +182,12 @@ watch_event(struct lab_observer *observer, const struct subject_event *event)
     progress->micro_steps++;
   if (event->type == SUBJECT_EVENT_PHASE)
     progress->phase = event->to;
+  if (event->type == SUBJECT_EVENT_CLOSE_ASKED)
+    progress->close_is_asked = true;
   /* The lab does not tell that it closes the state after the last one. */
   if (progress->has_begun && !progress->is_inside &&
-      progress->op_index + 1 == watcher->op_count)
+      (progress->close_is_asked ||
+       progress->op_index + 1 == watcher->op_count))
     progress->is_closing = true;
   if (watcher->next && watcher->next->event)
     watcher->next->event(watcher->next, event);

@@ -30,6 +30,7 @@ struct child_progress {
   bool has_begun;   /* an operation has */
   bool is_inside;   /* of operation op_index */
   bool is_closing;
+  bool close_is_asked; /* by a finalizer */
 };
 
 struct child_options {

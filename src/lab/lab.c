@@ -32,6 +32,8 @@ enum {
   STEPS_SLACK = 1000,       /* micro-steps that a cycle may take beside ... */
   STEPS_PER_BLOCK = 16,     /* ... so many for each block, live or made by the
                              * operation */
+  REFUSALS_SLACK = 1000,    /* refusals that an operation may meet beside two
+                             * for each block */
   ALLOCATIONS_MAX = 1 << 24 /* of one operation */
 };
 
@@ -50,11 +52,13 @@ struct lab {
   uint64_t surveyed_before; /* oracle's count when the stream began */
   uint64_t steps_in_operation;
   uint64_t allocations_in_operation;
+  uint64_t refusals_in_operation;
   uint64_t blocks_before; /* live when the operation began */
   uint8_t operation;      /* enum op_code that runs, OP_COUNT outside */
   uint8_t phase_checked;  /* enum subject_phase at the last check */
   bool performing;        /* inside the subject's perform */
   bool is_judged; /* nothing ran since the last check between operations */
+  bool close_is_asked; /* by a finalizer: the stream ends here */
 };
 
 /* ---- hashing the trace ----------------------------------------------- */
@@ -119,10 +123,17 @@ check_at_step(struct lab *lab, enum oracle_when when)
 }
 
 static uint64_t
+blocks_max(const struct lab *lab)
+{
+  return lab->blocks_before + lab->allocations_in_operation;
+}
+
+/* Each allocation that was refused may have made a whole collection. */
+static uint64_t
 steps_max(const struct lab *lab)
 {
-  return STEPS_SLACK +
-         STEPS_PER_BLOCK * (lab->blocks_before + lab->allocations_in_operation);
+  return (STEPS_SLACK + STEPS_PER_BLOCK * blocks_max(lab)) *
+         (1 + lab->refusals_in_operation);
 }
 
 /* ---- events ---------------------------------------------------------- */
@@ -144,6 +155,8 @@ static void
 sink_event(struct subject_sink *sink, const struct subject_event *event)
 {
   struct lab *lab = (struct lab *)sink;
+  if (event->type == SUBJECT_EVENT_CLOSE_ASKED)
+    lab->close_is_asked = true;
   if (lab->options->unchecked)
     return;
   hash_word(lab, event->base ^ event->value << 20);
@@ -176,6 +189,10 @@ arena_told(void *user, const struct arena_event *event)
   lab->allocations_in_operation += event->type == ARENA_ALLOCATED;
   if (lab->allocations_in_operation > ALLOCATIONS_MAX)
     accuse_no_progress(lab, "an operation does not stop allocating");
+  lab->refusals_in_operation += event->type == ARENA_REFUSED;
+  if (lab->refusals_in_operation > REFUSALS_SLACK + 2 * blocks_max(lab))
+    accuse_no_progress(lab, "an operation does not stop asking for memory that "
+                            "is refused");
   struct subject_event told = {.type = types[event->type],
                                .base = event->base,
                                .size = event->size,
@@ -202,12 +219,25 @@ micro_step(struct lab *lab, struct op op)
   check_at_step(lab, ORACLE_BETWEEN);
 }
 
+static bool
+steps_are_whole(const struct lab *lab)
+{
+  return lab->subject->steps_are_whole &&
+         lab->subject->steps_are_whole(lab->instance);
+}
+
 /* Micro-steps until the phase is reached; a phase that the subject does not
- * have is given up after one cycle round. */
+ * have is given up after one cycle round. Where a micro-step is a whole
+ * collection there are no phases to stop at, and one must do. */
 static void
 run_to(struct lab *lab, struct op op, enum subject_phase phase)
 {
   uint64_t steps = 0, pauses = 0;
+  if (steps_are_whole(lab)) {
+    if (lab->subject->phase(lab->instance) != phase)
+      micro_step(lab, op);
+    return;
+  }
   while (pauses < 2) {
     enum subject_phase now = lab->subject->phase(lab->instance);
     if (now == phase)
@@ -254,6 +284,9 @@ run_operation(struct lab *lab, struct op op)
   case OP_FAILALLOC:
     arena_fail_after(lab->arena, (uint64_t)op.a);
     return SUBJECT_DONE;
+  case OP_OUTOFMEM:
+    arena_run_out_after(lab->arena, (uint64_t)op.a);
+    return SUBJECT_DONE;
   case OP_HEAPLIMIT:
     arena_limit(lab->arena, (uint64_t)op.a * 1024);
     return SUBJECT_DONE;
@@ -262,7 +295,7 @@ run_operation(struct lab *lab, struct op op)
   }
 }
 
-/* Where an armed failure and the heap limit strike: see ops.def. */
+/* Where armed failures and the heap limit strike: see ops.def. */
 static bool
 may_be_refused(const struct lab *lab, struct op op)
 {
@@ -291,9 +324,11 @@ do_operation(struct lab *lab, size_t index, struct op op)
     return;
   lab->operation = op.code;
   lab->allocations_in_operation = 0;
+  lab->refusals_in_operation = 0;
   lab->blocks_before = arena_live_blocks(lab->arena);
   arena_suspend_refusals(lab->arena, !may_be_refused(lab, op));
   enum subject_status status = run_operation(lab, op);
+  arena_recover(lab->arena);
   hash_word(lab, (uint64_t)op.code << 8 | (uint64_t)status);
   if (observer && observer->operation_end)
     observer->operation_end(observer, index, op, status);
@@ -339,14 +374,17 @@ run_stream(struct lab *lab, const struct stream *stream)
   if (stream->count && stream->ops[0].code == OP_SETUP)
     mode = (uint8_t)stream->ops[0].c;
   open_subject(lab, mode);
-  for (size_t i = 0; i < stream->count; i++) {
-    lab->result->op_index = i;
-    do_operation(lab, i, stream->ops[i]);
-    if (stream->ops[i].code == OP_CLOSE)
+  size_t came = 0;
+  while (came < stream->count && !lab->close_is_asked) {
+    struct op op = stream->ops[came];
+    lab->result->op_index = came;
+    do_operation(lab, came++, op);
+    if (op.code == OP_CLOSE)
       break;
   }
+  lab->result->close_was_asked = lab->close_is_asked;
   close_subject(lab);
-  lab->result->op_index = stream->count;
+  lab->result->op_index = came;
 }
 
 static void
@@ -383,8 +421,10 @@ prepare(struct lab *lab, const struct subject *subject,
   lab->phase_checked = SUBJECT_PHASE_COUNT;
   lab->performing = false;
   lab->is_judged = false;
+  lab->close_is_asked = false;
   lab->steps_in_operation = 0;
   lab->allocations_in_operation = 0;
+  lab->refusals_in_operation = 0;
   lab->blocks_before = 0;
   lab->surveyed_before = oracle_statistics(lab->oracle)->objects;
   arena_clear(lab->arena, policy);

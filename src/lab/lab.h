@@ -4,7 +4,9 @@
  * and hands the arena to the subject; events go from arena and subject through
  * the lab to the oracle and to an observer. It performs the operations that
  * steer the collector by micro-steps (microstep, runto, finish), the arena's
- * (failalloc, heaplimit), setup and close; all others go to the subject.
+ * (failalloc, outofmem, heaplimit), setup and close; all others go to the
+ * subject. When a finalizer asks that the state be closed, the stream ends
+ * with the operation in which it was called.
  *
  * All state lives and dies inside one stream: the same stream gives the same
  * result and the same trace hash. A finding made inside an operation leaves
@@ -50,6 +52,7 @@ struct lab_result {
   char reason[LAB_REASON_MAX];       /* unchecked: why */
   char signature[LAB_SIGNATURE_MAX]; /* "law|kinds|phase|operation" */
   size_t op_index;     /* broken: the operation; else how many came */
+  bool close_was_asked; /* by a finalizer in the last operation that came */
   uint64_t micro_step; /* broken: micro-steps ended before; from 0 */
   uint64_t ops_run, ops_skipped, micro_steps, checks;
   uint64_t trace_hash; /* of operations, statuses and events */

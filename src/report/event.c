@@ -26,6 +26,30 @@ static const char *const grey_names[SUBJECT_GREY_COUNT] = {
     [SUBJECT_GREY_ALLWEAK] = "the all-weak list",
 };
 
+static const char *const age_names[SUBJECT_AGE_COUNT] = {
+    [SUBJECT_AGE_NEW] = "new",
+    [SUBJECT_AGE_SURVIVAL] = "survival",
+    [SUBJECT_AGE_OLD0] = "old0",
+    [SUBJECT_AGE_OLD1] = "old1",
+    [SUBJECT_AGE_OLD] = "old",
+    [SUBJECT_AGE_TOUCHED1] = "touched1",
+    [SUBJECT_AGE_TOUCHED2] = "touched2",
+};
+
+static const char *
+age_name(uint8_t age)
+{
+  return age < SUBJECT_AGE_COUNT ? age_names[age] : "an unknown age";
+}
+
+static const char *
+mode_name(uint8_t mode)
+{
+  const char *word = op_word_text(OP_OPERAND_MODE, mode);
+
+  return word ? word : "an unknown mode";
+}
+
 static const char *
 list_name(uint8_t list)
 {
@@ -82,6 +106,50 @@ block_print(const struct subject_event *event, char *text, uint32_t number)
                     "allocation of %" PRIu64 " bytes refused", event->size);
   case SUBJECT_EVENT_EXHAUSTED:
     return snprintf(text, REPORT_EVENT_MAX, "the arena is used up");
+  default:
+    return 0;
+  }
+}
+
+/* What collections do beside marking and sweeping. */
+static int
+collection_print(const struct oracle *oracle,
+                 const struct subject_event *event, char *text,
+                 uint32_t number)
+{
+  const char *kind = oracle_kind_text(event->kind);
+
+  switch ((enum subject_event_type)event->type) {
+  case SUBJECT_EVENT_AGED:
+    return snprintf(text, REPORT_EVENT_MAX,
+                    "%s #%" PRIu32 " ages from %s to %s", kind, number,
+                    age_name(event->from), age_name(event->to));
+  case SUBJECT_EVENT_CLEARED:
+    return snprintf(text, REPORT_EVENT_MAX,
+                    "pair removed from weak table #%" PRIu32
+                    ": its %s #%" PRIu32 " is dead",
+                    number, event->from ? "key" : "value",
+                    oracle_number(oracle, event->value));
+  case SUBJECT_EVENT_FINALIZER:
+    return snprintf(text, REPORT_EVENT_MAX,
+                    "finalizer of %s #%" PRIu32 " is called", kind, number);
+  case SUBJECT_EVENT_FINALIZED:
+    return snprintf(text, REPORT_EVENT_MAX, "finalizer of %s #%" PRIu32 " %s",
+                    kind, number,
+                    event->to ? "raised an error" : "has returned");
+  case SUBJECT_EVENT_WARNING:
+    return snprintf(text, REPORT_EVENT_MAX, "warning: %s",
+                    event->text ? event->text : "?");
+  case SUBJECT_EVENT_EMERGENCY:
+    return snprintf(text, REPORT_EVENT_MAX, "emergency collection %s",
+                    event->to ? "begins" : "ends");
+  case SUBJECT_EVENT_MODE:
+    return snprintf(text, REPORT_EVENT_MAX, "cycles change from %s to %s",
+                    mode_name(event->from), mode_name(event->to));
+  case SUBJECT_EVENT_CLOSE_ASKED:
+    return snprintf(text, REPORT_EVENT_MAX,
+                    "a finalizer asks that the state be closed when the "
+                    "operation is over");
   default:
     return 0;
   }
@@ -144,6 +212,16 @@ report_event_print(const struct oracle *oracle,
   case SUBJECT_EVENT_CLOSED:
     length = snprintf(ret_text, REPORT_EVENT_MAX,
                       "to-be-closed value #%" PRIu32 " is closed", number);
+    break;
+  case SUBJECT_EVENT_AGED:
+  case SUBJECT_EVENT_CLEARED:
+  case SUBJECT_EVENT_FINALIZER:
+  case SUBJECT_EVENT_FINALIZED:
+  case SUBJECT_EVENT_WARNING:
+  case SUBJECT_EVENT_EMERGENCY:
+  case SUBJECT_EVENT_MODE:
+  case SUBJECT_EVENT_CLOSE_ASKED:
+    length = collection_print(oracle, event, ret_text, number);
     break;
   case SUBJECT_EVENT_ASSERTION:
     length = snprintf(ret_text, REPORT_EVENT_MAX, "assertion failed: %s",

@@ -53,6 +53,7 @@ concerns(const struct report_historian *historian,
   switch ((enum subject_event_type)event->type) {
   case SUBJECT_EVENT_STORE:
   case SUBJECT_EVENT_BARRIER:
+  case SUBJECT_EVENT_CLEARED:
     if (event->value != 0 &&
         is_wanted(history, oracle_number(oracle, event->value)))
       return true;
@@ -60,16 +61,19 @@ concerns(const struct report_historian *historian,
   case SUBJECT_EVENT_BAD_FREE:
   case SUBJECT_EVENT_REFUSED:
   case SUBJECT_EVENT_EXHAUSTED:
+  case SUBJECT_EVENT_MODE:
+  case SUBJECT_EVENT_CLOSE_ASKED:
   case SUBJECT_EVENT_ASSERTION:
     return true;
   case SUBJECT_EVENT_PHASE:
+  case SUBJECT_EVENT_WARNING:
+  case SUBJECT_EVENT_EMERGENCY:
     return history->number_count == 0;
   case SUBJECT_EVENT_ALLOCATED:
   case SUBJECT_EVENT_STEP_BEGIN:
   case SUBJECT_EVENT_STEP_END:
   case SUBJECT_EVENT_COUNT:
     return false;
-  case SUBJECT_EVENT_RELISTED:
   case SUBJECT_EVENT_GREYED:
     if (!history->with_lists)
       return false;
@@ -81,7 +85,11 @@ concerns(const struct report_historian *historian,
   case SUBJECT_EVENT_BIRTH:
   case SUBJECT_EVENT_DEATH:
   case SUBJECT_EVENT_RECOLOURED:
+  case SUBJECT_EVENT_RELISTED: /* marked for finalization, waits for it */
   case SUBJECT_EVENT_CLOSED:
+  case SUBJECT_EVENT_AGED:
+  case SUBJECT_EVENT_FINALIZER:
+  case SUBJECT_EVENT_FINALIZED:
     break;
   }
   if (history->number_count == 0)

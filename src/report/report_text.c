@@ -140,6 +140,9 @@ report_line(FILE *stream, const struct report_run *run,
     fprintf(stream, ": %s", law_infos[result->law].id);
   else if (result->verdict == LAB_UNCHECKED)
     fprintf(stream, ": %s", result->reason);
+  else if (result->close_was_asked)
+    fprintf(stream, ": closed by a finalizer in operation %zu of %zu",
+            result->op_index - 1, run->stream->count);
   fputc('\n', stream);
 }
 
@@ -239,10 +242,16 @@ place_print(const struct report_run *run,
   if (index >= run->stream->count ||
       (strcmp(place, "close") == 0 &&
        run->stream->ops[index].code != OP_CLOSE)) {
-    snprintf(ret_text, PLACE_MAX,
-             "while the state was being closed, after all %zu operations, in "
-             "phase %s",
-             run->stream->count, phase);
+    if (result->close_was_asked)
+      snprintf(ret_text, PLACE_MAX,
+               "while the state was being closed, as a finalizer had asked in "
+               "operation %zu of %zu (from 0), in phase %s",
+               index, run->stream->count, phase);
+    else
+      snprintf(ret_text, PLACE_MAX,
+               "while the state was being closed, after all %zu operations, "
+               "in phase %s",
+               run->stream->count, phase);
     return;
   }
   op_print(run->stream->ops[index], text);

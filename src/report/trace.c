@@ -39,6 +39,14 @@ static const char *const event_names[SUBJECT_EVENT_COUNT] = {
   [SUBJECT_EVENT_STEP_BEGIN] = "step-begin",
   [SUBJECT_EVENT_STEP_END] = "step-end",
   [SUBJECT_EVENT_CLOSED] = "closed",
+  [SUBJECT_EVENT_AGED] = "aged",
+  [SUBJECT_EVENT_CLEARED] = "cleared",
+  [SUBJECT_EVENT_FINALIZER] = "finalizer",
+  [SUBJECT_EVENT_FINALIZED] = "finalized",
+  [SUBJECT_EVENT_WARNING] = "warning",
+  [SUBJECT_EVENT_EMERGENCY] = "emergency",
+  [SUBJECT_EVENT_MODE] = "mode",
+  [SUBJECT_EVENT_CLOSE_ASKED] = "close-asked",
   [SUBJECT_EVENT_ASSERTION] = "assertion",
 };
 
@@ -49,9 +57,10 @@ is_detail(const struct subject_event *event)
   switch ((enum subject_event_type)event->type) {
   case SUBJECT_EVENT_ALLOCATED:
   case SUBJECT_EVENT_STORE:
-  case SUBJECT_EVENT_RELISTED:
   case SUBJECT_EVENT_GREYED:
     return true;
+  case SUBJECT_EVENT_RELISTED:
+    return event->to == SUBJECT_LIST_FIXED;
   case SUBJECT_EVENT_FREED: /* an object's death says it */
     return event->size == event->value;
   case SUBJECT_EVENT_BARRIER:
@@ -66,6 +75,14 @@ is_detail(const struct subject_event *event)
   case SUBJECT_EVENT_STEP_BEGIN:
   case SUBJECT_EVENT_STEP_END:
   case SUBJECT_EVENT_CLOSED:
+  case SUBJECT_EVENT_AGED:
+  case SUBJECT_EVENT_CLEARED:
+  case SUBJECT_EVENT_FINALIZER:
+  case SUBJECT_EVENT_FINALIZED:
+  case SUBJECT_EVENT_WARNING:
+  case SUBJECT_EVENT_EMERGENCY:
+  case SUBJECT_EVENT_MODE:
+  case SUBJECT_EVENT_CLOSE_ASKED:
   case SUBJECT_EVENT_ASSERTION:
   case SUBJECT_EVENT_COUNT:
     break;
