@@ -52,6 +52,7 @@ struct block {
                       * current white */
   uint32_t words;    /* string: when the shadow was last asked for it */
   uint32_t next;     /* free records: the next one */
+  uint8_t tint;      /* its colour by the events, as tally.c keeps it */
 };
 
 struct blocks {

@@ -243,6 +243,7 @@ count_survey(struct oracle *oracle)
   oracle->stats.edges += oracle->survey.edge_count;
   if (oracle->survey.heap.phase < SUBJECT_PHASE_COUNT)
     oracle->stats.phase[oracle->survey.heap.phase] += 1;
+  tally_survey(oracle);
 }
 
 void

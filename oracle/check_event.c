@@ -370,6 +370,7 @@ on_assertion(struct oracle *oracle, const struct subject_event *event)
 void
 check_event(struct oracle *oracle, const struct subject_event *event)
 {
+  tally_event(oracle, event);
   switch ((enum subject_event_type)event->type) {
   case SUBJECT_EVENT_ALLOCATED:
     on_allocated(oracle, event);
@@ -399,9 +400,6 @@ check_event(struct oracle *oracle, const struct subject_event *event)
   case SUBJECT_EVENT_STORE:
     check_not_atomic(oracle, "a store was made");
     break;
-  case SUBJECT_EVENT_BARRIER:
-    oracle->stats.barrier[event->from != 0][event->to != 0] += 1;
-    break;
   case SUBJECT_EVENT_PHASE:
     on_phase(oracle, event);
     break;
@@ -417,6 +415,7 @@ check_event(struct oracle *oracle, const struct subject_event *event)
   case SUBJECT_EVENT_CLOSED:
     check_keep_closing(oracle, event->base);
     break;
+  case SUBJECT_EVENT_BARRIER:
   case SUBJECT_EVENT_RELISTED:
   case SUBJECT_EVENT_GREYED:
   case SUBJECT_EVENT_COUNT:

@@ -33,4 +33,7 @@ noinst_LIBRARIES += %D%/libpenumbra_oracle.a
 	%D%/state.h \
 	%D%/survey.c \
 	%D%/survey.h \
+	%D%/tally.c \
+	%D%/tally.def \
+	%D%/tally.h \
 	%D%/words.c

@@ -101,6 +101,7 @@ oracle_begin(struct oracle *oracle, const struct subject *subject, bool large)
   oracle->finding = (struct oracle_finding){.law = LAW_NONE};
   for (int law = 0; law < LAW_COUNT; law++)
     oracle->able[law] = !(law_infos[law].needs & ~subject->capabilities);
+  tally_begin(oracle);
   shadow_reach(oracle->shadow);
 }
 
@@ -172,6 +173,7 @@ oracle_operation_begin(struct oracle *oracle, struct op op)
   accuse_atomic(oracle);
   if (op_infos[op.code].flags & OP_OPEN || shadow_may_close(oracle->shadow, op))
     catch_up(oracle);
+  tally_operation_begin(oracle, op);
   oracle->op = op;
   oracle->in_operation = true;
   oracle->refused = 0;
@@ -257,6 +259,7 @@ oracle_operation_end(struct oracle *oracle, enum subject_status status,
   if (oracle_is_over(oracle) || !oracle->in_operation)
     return;
   oracle->in_operation = false;
+  tally_operation_end(oracle, status);
   count_process(oracle);
   accuse_atomic(oracle);
   if (oracle_is_over(oracle) || !judge_status(oracle, status))
@@ -348,6 +351,27 @@ const struct oracle_finding *
 oracle_finding(const struct oracle *oracle)
 {
   return &oracle->finding;
+}
+
+enum { COUNTERS = sizeof(struct oracle_stats) / sizeof(uint64_t) };
+
+void
+oracle_stats_add(struct oracle_stats *sum, const struct oracle_stats *part)
+{
+  uint64_t *to = (uint64_t *)sum;
+  const uint64_t *from = (const uint64_t *)part;
+  for (size_t i = 0; i < COUNTERS; i++)
+    to[i] += from[i];
+}
+
+void
+oracle_stats_subtract(struct oracle_stats *sum,
+                      const struct oracle_stats *part)
+{
+  uint64_t *to = (uint64_t *)sum;
+  const uint64_t *from = (const uint64_t *)part;
+  for (size_t i = 0; i < COUNTERS; i++)
+    to[i] -= from[i];
 }
 
 const struct oracle_stats *

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "oracle/law.h"
+#include "oracle/tally.h"
 #include "subject.h"
 
 struct oracle;
@@ -65,7 +66,8 @@ struct oracle_finding {
 };
 
 /* What was checked and seen since oracle_new: shows that a clean verdict is
- * no vacuous one. */
+ * no vacuous one. Counters only, all of one type, so that they can be added as
+ * one array. */
 struct oracle_stats {
   uint64_t checks;         /* surveys judged */
   uint64_t objects, edges; /* surveyed */
@@ -73,9 +75,15 @@ struct oracle_stats {
   uint64_t phase[SUBJECT_PHASE_COUNT]; /* checks in each phase */
   /* RECOLOURED events by from and to */
   uint64_t recoloured[SUBJECT_COLOUR_COUNT][SUBJECT_COLOUR_COUNT];
-  uint64_t barrier[2][2]; /* [forward, back][not taken, taken] */
   uint64_t births, deaths;
+  uint64_t tally[TALLY_COUNTERS]; /* tally.h */
 };
+
+void oracle_stats_add(struct oracle_stats *sum,
+                      const struct oracle_stats *part);
+/* part must have been counted within sum. */
+void oracle_stats_subtract(struct oracle_stats *sum,
+                           const struct oracle_stats *part);
 
 enum oracle_when {
   ORACLE_INSIDE, /* at a micro-step boundary within an operation that may
@@ -115,9 +123,10 @@ uint32_t oracle_number(const struct oracle *oracle, uint64_t base);
 /* The number of live blocks that are objects: of proportions and budgets. */
 size_t oracle_block_count(const struct oracle *oracle);
 
-/* Words for kinds, colours and phases of subject.h; total. */
+/* Words for kinds, colours, phases and ages of subject.h; total. */
 const char *oracle_kind_text(uint8_t kind);
 const char *oracle_colour_text(uint8_t colour);
 const char *oracle_phase_text(uint8_t phase);
+const char *oracle_age_text(uint8_t age);
 
 #endif

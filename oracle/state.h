@@ -13,6 +13,7 @@
  *   check_contents.c contents and identity
  *   check_event.c    laws of events
  *   check_closing.c  to-be-closed values
+ *   tally.c          what was seen: counts only
  *   explain.c        findings in words
  */
 #ifndef PENUMBRA_ORACLE_STATE_H
@@ -23,6 +24,7 @@
 #include "oracle/oracle.h"
 #include "oracle/shadow.h"
 #include "oracle/survey.h"
+#include "oracle/tally.h"
 
 /* Where the stream is. */
 enum oracle_stage {
@@ -89,6 +91,7 @@ struct oracle {
   uint32_t closing_count;
 
   struct oracle_finding finding;
+  struct tally tally;
   struct oracle_stats stats;
 };
 

@@ -38,6 +38,18 @@ oracle_colour_text(uint8_t colour)
 }
 
 const char *
+oracle_age_text(uint8_t age)
+{
+  static const char *const words[SUBJECT_AGE_COUNT] = {
+      [SUBJECT_AGE_NEW] = "new",           [SUBJECT_AGE_SURVIVAL] = "survival",
+      [SUBJECT_AGE_OLD0] = "old0",         [SUBJECT_AGE_OLD1] = "old1",
+      [SUBJECT_AGE_OLD] = "old",           [SUBJECT_AGE_TOUCHED1] = "touched1",
+      [SUBJECT_AGE_TOUCHED2] = "touched2",
+  };
+  return age < SUBJECT_AGE_COUNT ? words[age] : "an unknown age";
+}
+
+const char *
 oracle_phase_text(uint8_t phase)
 {
   if (phase == SUBJECT_PHASE_ATOMIC)

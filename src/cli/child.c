@@ -39,6 +39,7 @@ struct record {
   int error; /* an errno, but for RECORD_VERDICT */
   size_t index;
   struct report_verdict verdict;
+  struct oracle_stats stats; /* of this job alone */
 };
 
 /* What parent and child share of a batch of jobs. */
@@ -219,14 +220,18 @@ job_run(const struct batch *batch, struct lab *lab, struct watcher *watcher,
     .fault = job->run.fault,
     .observer = &watcher->observer,
   };
+  struct oracle_stats before;
 
   *batch->progress = (struct child_progress){.phase = SUBJECT_PHASE_PAUSE};
   watcher->op_count = job->run.stream->count;
   watcher->job = record->index;
   limit_time(batch->options->timeout);
+  before = *lab_statistics(lab);
   lab_run(lab, job->run.subject, job->run.stream, &options,
           &record->verdict.result);
   record->verdict.finding = *lab_finding(lab);
+  record->stats = *lab_statistics(lab);
+  oracle_stats_subtract(&record->stats, &before);
   fflush(stdout);
   output_check(watcher);
 }
@@ -352,6 +357,7 @@ records_take(struct batch *batch, int pipe_end)
       break;
     }
     batch->jobs[batch->next].verdict = record.verdict;
+    batch->jobs[batch->next].stats = record.stats;
     job_done(batch);
   }
   return status;

@@ -19,6 +19,7 @@
 struct child_job {
   struct report_run run;
   struct report_verdict verdict; /* filled in when it is done */
+  struct oracle_stats stats;     /* the same; nothing if it crashed */
 };
 
 /* Where a run is: shared with the child, and read when it has died. */

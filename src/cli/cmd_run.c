@@ -17,6 +17,7 @@ struct arguments {
   struct cli_target target;
   bool is_json;
   bool is_text;
+  bool wants_stats;
   bool has_stdin;
 };
 
@@ -43,6 +44,9 @@ parse(int key, char *argument, struct argp_state *state)
   case CLI_KEY_TEXT:
     arguments->is_text = true;
     return 0;
+  case CLI_KEY_STATS:
+    arguments->wants_stats = true;
+    return 0;
   case ARGP_KEY_ARG:
     return parse_input(arguments, argument);
   case ARGP_KEY_NO_ARGS:
@@ -58,6 +62,8 @@ static const struct argp_option options[] = {
   CLI_OPTION_FAULT,
   {"json", CLI_KEY_JSON, NULL, 0, "one JSON object a line", 0},
   {"text", CLI_KEY_TEXT, NULL, 0, "inputs are text whatever their names", 0},
+  {"stats", CLI_KEY_STATS, NULL, 0,
+   "then tell what was seen and how often, and what was not", 0},
   {"timeout", CLI_KEY_TIMEOUT, "SECONDS", 0,
    "processor time that an input may take before it is given up as "
    "unchecked (default 600; 0: no limit)",
@@ -87,6 +93,7 @@ struct session {
   size_t stream_count;
   size_t job_count;
   size_t op_count; /* of the batch */
+  struct oracle_stats stats[CLI_SUBJECTS_MAX]; /* as in choice */
   uint64_t verdicts[LAB_UNCHECKED + 1];
   uint64_t bad; /* inputs that are missing or malformed */
   bool has_failed; /* the environment, or our memory */
@@ -129,12 +136,21 @@ job_explain(struct session *session, const struct child_job *job)
 }
 
 static void
+job_count(struct session *session, const struct child_job *job)
+{
+  for (size_t i = 0; i < session->choice.count; i++)
+    if (session->choice.subjects[i] == job->run.subject)
+      oracle_stats_add(&session->stats[i], &job->stats);
+}
+
+static void
 job_done(void *user, struct child_job *job)
 {
   struct session *session = user;
   enum lab_verdict verdict = job->verdict.result.verdict;
 
   session->verdicts[verdict]++;
+  job_count(session, job);
   if (session->arguments->is_json) {
     if (!report_json(stdout, &job->run, &job->verdict)) {
       cli_error("no memory");
@@ -185,13 +201,13 @@ input_add(struct session *session, const struct input *input)
   session->stream_count++;
   session->op_count += stream->count;
   for (size_t i = 0; i < session->choice.count; i++)
-    session->jobs[session->job_count++].run = (struct report_run){
+    session->jobs[session->job_count++] = (struct child_job){.run = {
       .file = input->path,
       .subject = session->choice.subjects[i],
       .fault = session->choice.fault,
       .stream = stream,
       .is_text = session->arguments->is_text && !input_is_text(input->path),
-    };
+    }};
 }
 
 static void
@@ -227,6 +243,22 @@ session_sum(const struct session *session)
   putchar('\n');
 }
 
+/* One table a subject: what one shows says nothing of another. */
+static void
+session_stats(struct session *session)
+{
+  for (size_t i = 0; i < session->choice.count; i++) {
+    const struct subject *subject = session->choice.subjects[i];
+
+    if (!session->arguments->is_json) {
+      report_stats(stdout, subject, &session->stats[i]);
+    } else if (!report_stats_json(stdout, subject, &session->stats[i])) {
+      cli_error("no memory");
+      session->has_failed = true;
+    }
+  }
+}
+
 static int
 session_status(const struct session *session)
 {
@@ -260,6 +292,8 @@ run(struct arguments *arguments)
   if (status == CLI_CLEAN) {
     session_run(session);
     session_sum(session);
+    if (arguments->wants_stats)
+      session_stats(session);
     status = session_status(session);
   }
   free(session->jobs);

@@ -46,7 +46,7 @@ _penumbra() {
     ;;
   esac
   case $command in
-  run) options='--subject --fault --json --text --timeout --help' ;;
+  run) options='--subject --fault --json --text --timeout --stats --help' ;;
   trace) options='--subject --fault --json --text --timeout --verbose --help' ;;
   fuzz) options='--subject --fault --jobs --artefacts --seed --no-seeds --help' ;;
   shrink)

@@ -26,22 +26,6 @@ static const char *const grey_names[SUBJECT_GREY_COUNT] = {
     [SUBJECT_GREY_ALLWEAK] = "the all-weak list",
 };
 
-static const char *const age_names[SUBJECT_AGE_COUNT] = {
-    [SUBJECT_AGE_NEW] = "new",
-    [SUBJECT_AGE_SURVIVAL] = "survival",
-    [SUBJECT_AGE_OLD0] = "old0",
-    [SUBJECT_AGE_OLD1] = "old1",
-    [SUBJECT_AGE_OLD] = "old",
-    [SUBJECT_AGE_TOUCHED1] = "touched1",
-    [SUBJECT_AGE_TOUCHED2] = "touched2",
-};
-
-static const char *
-age_name(uint8_t age)
-{
-  return age < SUBJECT_AGE_COUNT ? age_names[age] : "an unknown age";
-}
-
 static const char *
 mode_name(uint8_t mode)
 {
@@ -123,7 +107,7 @@ collection_print(const struct oracle *oracle,
   case SUBJECT_EVENT_AGED:
     return snprintf(text, REPORT_EVENT_MAX,
                     "%s #%" PRIu32 " ages from %s to %s", kind, number,
-                    age_name(event->from), age_name(event->to));
+                    oracle_age_text(event->from), oracle_age_text(event->to));
   case SUBJECT_EVENT_CLEARED:
     return snprintf(text, REPORT_EVENT_MAX,
                     "pair removed from weak table #%" PRIu32

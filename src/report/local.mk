@@ -7,6 +7,7 @@ noinst_LIBRARIES += %D%/libpenumbra_report.a
 	%D%/json.h \
 	%D%/report.h \
 	%D%/report_json.c \
+	%D%/report_stats.c \
 	%D%/report_text.c \
 	%D%/summary.c \
 	%D%/summary.h \

@@ -119,6 +119,15 @@ void report_name(FILE *stream, const char *name);
 bool report_json(FILE *stream, const struct report_run *run,
                  const struct report_verdict *verdict);
 
+/* ---- what was seen --------------------------------------------------- */
+
+/* The tally of runs on subject: each cell and its count. As JSON one object a
+ * cell; false on no memory. */
+void report_stats(FILE *stream, const struct subject *subject,
+                  const struct oracle_stats *stats);
+bool report_stats_json(FILE *stream, const struct subject *subject,
+                       const struct oracle_stats *stats);
+
 /* ---- traces ---------------------------------------------------------- */
 
 struct report_trace_options {

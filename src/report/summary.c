@@ -11,19 +11,9 @@
 
 /* ---- adding ---------------------------------------------------------- */
 
-static void
-array_add(uint64_t *sum, const uint64_t *part, size_t count)
-{
-  for (size_t i = 0; i < count; i++)
-    sum[i] += part[i];
-}
-
 void
 summary_add(struct summary *sum, const struct summary *part)
 {
-  const struct oracle_stats *from = &part->oracle;
-  struct oracle_stats *to = &sum->oracle;
-
   sum->executions += part->executions;
   sum->operations += part->operations;
   sum->skipped += part->skipped;
@@ -31,17 +21,7 @@ summary_add(struct summary *sum, const struct summary *part)
   sum->clean += part->clean;
   sum->broken += part->broken;
   sum->unchecked += part->unchecked;
-  to->checks += from->checks;
-  to->objects += from->objects;
-  to->edges += from->edges;
-  to->births += from->births;
-  to->deaths += from->deaths;
-  array_add(to->law, from->law, LAW_COUNT);
-  array_add(to->phase, from->phase, SUBJECT_PHASE_COUNT);
-  for (size_t i = 0; i < SUBJECT_COLOUR_COUNT; i++)
-    array_add(to->recoloured[i], from->recoloured[i], SUBJECT_COLOUR_COUNT);
-  for (size_t i = 0; i < 2; i++)
-    array_add(to->barrier[i], from->barrier[i], 2);
+  oracle_stats_add(&sum->oracle, &part->oracle);
 }
 
 /* ---- numbers for people ---------------------------------------------- */
@@ -99,6 +79,13 @@ print_phases(FILE *stream, const struct oracle_stats *oracle)
       line(stream, oracle_phase_text((uint8_t)i), oracle->phase[i]);
 }
 
+static uint64_t
+barriers(const struct oracle_stats *oracle, int is_back, int is_taken)
+{
+  return tally_sum(oracle, TALLY_BARRIERS,
+                   (const int[]){is_back, is_taken, TALLY_ANY, TALLY_ANY});
+}
+
 static void
 print_colours(FILE *stream, const struct oracle_stats *oracle)
 {
@@ -117,10 +104,10 @@ print_colours(FILE *stream, const struct oracle_stats *oracle)
   }
   line(stream, "births", oracle->births);
   line(stream, "deaths", oracle->deaths);
-  line(stream, "barriers forward, taken", oracle->barrier[0][1]);
-  line(stream, "barriers forward, nothing to do", oracle->barrier[0][0]);
-  line(stream, "barriers back, taken", oracle->barrier[1][1]);
-  line(stream, "barriers back, nothing to do", oracle->barrier[1][0]);
+  line(stream, "barriers forward, taken", barriers(oracle, 0, 1));
+  line(stream, "barriers forward, nothing to do", barriers(oracle, 0, 0));
+  line(stream, "barriers back, taken", barriers(oracle, 1, 1));
+  line(stream, "barriers back, nothing to do", barriers(oracle, 1, 0));
 }
 
 void
