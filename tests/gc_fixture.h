@@ -27,7 +27,21 @@ struct host {
   size_t blocks;
   size_t calls;   /* that ask for memory */
   size_t fail_at; /* the call that fails; SIZE_MAX: none */
+  size_t fail_more; /* how many calls after it fail, too */
+  size_t limit;     /* in bytes; what goes beyond fails; 0: none */
 };
+
+/* Whether the next call that asks for memory fails. */
+static inline bool
+host_refuses(struct host *host, size_t old_size, size_t new_size)
+{
+  size_t call = host->calls++;
+
+  if (host->limit > 0 && host->bytes - old_size + new_size > host->limit) {
+    return true;
+  }
+  return call >= host->fail_at && call - host->fail_at <= host->fail_more;
+}
 
 /* Each block has its size in front, so that a wrong old size is seen. */
 enum { BLOCK_HEAD = 16 };
@@ -60,7 +74,7 @@ host_allocate(void *user, void *block, size_t old_size, size_t new_size)
     }
     return NULL;
   }
-  if (host->calls++ == host->fail_at) {
+  if (host_refuses(host, old_size, new_size)) {
     return NULL;
   }
   start = malloc(BLOCK_HEAD + new_size);
@@ -186,13 +200,18 @@ see_prototype(const struct gc_heap *heap,
   }
 }
 
+/* One that was given up while it was being built lacks parts. */
 static inline void
 see_closure(const struct gc_heap *heap, const struct gc_closure *closure,
             see_child see)
 {
-  see(heap, &closure->head, &closure->prototype->head);
+  if (closure->prototype != NULL) {
+    see(heap, &closure->head, &closure->prototype->head);
+  }
   for (int i = 0; i < closure->upvalue_count; i++) {
-    see(heap, &closure->head, &closure->upvalues[i]->head);
+    if (closure->upvalues[i] != NULL) {
+      see(heap, &closure->head, &closure->upvalues[i]->head);
+    }
   }
 }
 

@@ -26,6 +26,7 @@ AM_TESTS_ENVIRONMENT = \
 
 EXTRA_DIST += \
 	%D%/gc_fixture.h \
+	%D%/gc_scenarios.h \
 	%D%/oracle_fixture.h \
 	%D%/shadow_fixture.h \
 	%D%/tap.sh
@@ -53,6 +54,7 @@ unit_tests = \
 	%D%/test_faults \
 	%D%/test_gc_calls \
 	%D%/test_gc_collector \
+	%D%/test_gc_emergency \
 	%D%/test_gc_failures \
 	%D%/test_gc_functions \
 	%D%/test_gc_objects \

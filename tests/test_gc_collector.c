@@ -707,9 +707,9 @@ test_gc_collector_extreme_parameters_end(void **state)
 
   (void)state;
   for (int i = 0; i < 64; i++) {
-    heap->pause_percent = values[i & 3];
-    heap->step_multiplier_percent = values[i >> 2 & 3];
-    heap->step_size_log2 = values[i >> 4 & 3];
+    heap->parameters[GC_PARAMETER_PAUSE] = values[i & 3];
+    heap->parameters[GC_PARAMETER_STEP_MULTIPLIER] = values[i >> 2 & 3];
+    heap->parameters[GC_PARAMETER_STEP_SIZE] = values[i >> 4 & 3];
     for (int k = 0; k < 10; k++) {
       gc_step(heap, 0);
     }

@@ -129,11 +129,15 @@ test_gc_objects_string_table_may_fail_to_grow(void **state)
 
   (void)state;
   gc_stop(heap);
+  new_table(thread);
   while (heap->strings.count < buckets) {
-    push_numbered(thread, number++);
-    gc_pop(thread, 1);
+    push_numbered(thread, ++number);
+    assert_int_equal(gc_raw_seti(thread, 1, number), GC_OK);
   }
+  gc_set_basic_metatable(thread, GC_BASIC_NIL);
+  number++;
   host.fail_at = host.calls;
+  host.fail_more = 1;
   push_numbered(thread, number);
   assert_int_equal(heap->strings.bucket_count, buckets);
   assert_int_equal(heap->strings.count, buckets + 1);

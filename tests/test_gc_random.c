@@ -639,6 +639,7 @@ operate(struct driver *driver, bool failing)
 {
   if (failing && draw(driver, 10) == 0) {
     driver->host.fail_at = driver->host.calls + draw(driver, 4);
+    driver->host.fail_more = draw(driver, 3);
   }
   operations[draw(driver, OPERATION_COUNT)](driver);
   driver->host.fail_at = SIZE_MAX;

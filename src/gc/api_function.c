@@ -2,12 +2,17 @@
  *
  * gc.h, part "functions".
  *
- * What is built from several objects is built from its parts up and without a
- * step in between, so that no object is ever half built; parts that were made
- * before one failed are referred to by nobody and go with the next cycle, or
- * are open upvalues, which the next capture of their slot finds. A new closure
- * is as white as what it is given, and its first stores need no barrier to be
- * seen; they have one for the day when an allocation can collect.
+ * What is built from several objects begins with the closure: it is a value
+ * and so can be anchored on the stack, and holds what is made for it next.
+ * Prototypes and upvalues are no values, nothing else could hold them. If a
+ * later part fails the closure leaves the stack as it is, with some of its
+ * parts NULL, and goes with the next cycle; open upvalues that were made for
+ * it stay with their slots, and the next capture finds them.
+ *
+ * Every allocation may collect, so that an upvalue may be younger and whiter
+ * than the closure that is given it, which may even be old by then: each such
+ * store has its barrier. What is stored with nothing allocated since the parent
+ * was made needs none to be seen.
  */
 #include "gc/api_internal.h"
 
@@ -44,19 +49,21 @@ enum gc_status
 gc_new_prototype(struct gc_thread *thread, uint8_t upvalue_count)
 {
   struct gc_heap *heap = thread->heap;
-  struct gc_prototype *prototype = gc_prototype_new(heap, upvalue_count);
-  struct gc_closure *closure;
+  struct gc_closure *closure = gc_closure_new(heap, NULL, 0);
+  struct gc_prototype *prototype;
 
-  if (prototype == NULL) {
-    return GC_NO_MEMORY;
-  }
-  closure = gc_closure_new(heap, prototype, 0);
   if (closure == NULL) {
     return GC_NO_MEMORY;
   }
-  gc_store_forward_object(heap, &closure->head, &prototype->head,
-                          GC_FAULT_NONE);
   gc_put_object(thread, &closure->head);
+  prototype = gc_prototype_new(heap, upvalue_count);
+  if (prototype == NULL) {
+    gc_drop(thread, 1);
+    return GC_NO_MEMORY;
+  }
+  closure->prototype = prototype;
+  gc_store_forward_object(heap, &closure->head, &prototype->head,
+                          GC_FAULT_CLOSURE_PROTOTYPE_BARRIER);
   gc_check(thread);
   return GC_OK;
 }
@@ -141,26 +148,21 @@ give_upvalue(struct gc_heap *heap, struct gc_closure *closure, uint8_t n,
   gc_store_forward_object(heap, &closure->head, &upvalue->head, dropped_by);
 }
 
-/* Pops `drop` values and pushes a closure over the prototype and upvalues. */
-static enum gc_status
-push_closure(struct gc_thread *thread, struct gc_prototype *prototype,
-             struct gc_upvalue *const *upvalues, uint8_t count, uint8_t drop)
+/* Anchors a closure over the prototype, whose upvalues are to come; NULL on no
+ * memory. */
+static struct gc_closure *
+anchor_closure(struct gc_thread *thread, struct gc_prototype *prototype,
+               uint8_t count)
 {
   struct gc_heap *heap = thread->heap;
   struct gc_closure *closure = gc_closure_new(heap, prototype, count);
 
-  if (closure == NULL) {
-    return GC_NO_MEMORY;
+  if (closure != NULL) {
+    gc_store_forward_object(heap, &closure->head, &prototype->head,
+                            GC_FAULT_NONE);
+    gc_anchor(thread, &closure->head);
   }
-  gc_store_forward_object(heap, &closure->head, &prototype->head,
-                          GC_FAULT_NONE);
-  for (uint8_t i = 0; i < count; i++) {
-    give_upvalue(heap, closure, i, upvalues[i], GC_FAULT_NONE);
-  }
-  gc_drop(thread, drop);
-  gc_put_object(thread, &closure->head);
-  gc_check(thread);
-  return GC_OK;
+  return closure;
 }
 
 /* The upvalue that a capture names; NULL on no memory. */
@@ -180,15 +182,25 @@ gc_new_closure(struct gc_thread *thread, int from,
                const struct gc_capture *captures, uint8_t count)
 {
   const struct gc_closure *model = gc_closure_at(thread, from);
-  struct gc_upvalue *upvalues[UINT8_MAX];
+  struct gc_closure *closure;
 
+  GC_ASSERT(thread->top < thread->frame->limit);
+  closure = anchor_closure(thread, model->prototype, count);
+  if (closure == NULL) {
+    return GC_NO_MEMORY;
+  }
   for (uint8_t i = 0; i < count; i++) {
-    upvalues[i] = captured(thread, model, &captures[i]);
-    if (upvalues[i] == NULL) {
+    struct gc_upvalue *upvalue = captured(thread, model, &captures[i]);
+
+    if (upvalue == NULL) {
+      gc_drop(thread, 1);
       return GC_NO_MEMORY;
     }
+    give_upvalue(thread->heap, closure, i, upvalue,
+                 GC_FAULT_CLOSURE_UPVALUE_BARRIER);
   }
-  return push_closure(thread, model->prototype, upvalues, count, 0);
+  gc_check(thread);
+  return GC_OK;
 }
 
 /* A closed upvalue that holds a value. */
@@ -208,17 +220,29 @@ enum gc_status
 gc_new_closure_over_values(struct gc_thread *thread, int from, uint8_t count)
 {
   struct gc_prototype *prototype = gc_closure_at(thread, from)->prototype;
-  struct gc_upvalue *upvalues[UINT8_MAX];
+  uint32_t first = thread->top - count;
+  struct gc_closure *closure;
 
   GC_ASSERT(count <= gc_frame_size(thread));
+  closure = anchor_closure(thread, prototype, count);
+  if (closure == NULL) {
+    return GC_NO_MEMORY;
+  }
   for (uint8_t i = 0; i < count; i++) {
-    upvalues[i] = upvalue_over(thread->heap,
-                               &thread->stack[thread->top - count + i]);
-    if (upvalues[i] == NULL) {
+    struct gc_upvalue *upvalue
+        = upvalue_over(thread->heap, &thread->stack[first + i]);
+
+    if (upvalue == NULL) {
+      gc_drop(thread, 1);
       return GC_NO_MEMORY;
     }
+    give_upvalue(thread->heap, closure, i, upvalue,
+                 GC_FAULT_CLOSURE_VALUE_BARRIER);
   }
-  return push_closure(thread, prototype, upvalues, count, count);
+  thread->top = first;
+  gc_put_object(thread, &closure->head);
+  gc_check(thread);
+  return GC_OK;
 }
 
 /* ---- upvalues -------------------------------------------------------- */

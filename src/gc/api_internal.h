@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the files behind gc.h share: from indices to slots, typed access with
- * the assertions that catch a host's misuse, metatables of any value.
- * Internal to src/gc.
+ * the assertions that catch a host's misuse, metatables of any value, anchors.
+ * Internal to src/gc. Any allocation may collect: heap.h has the rules.
  */
 #ifndef PENUMBRA_GC_API_INTERNAL_H
 #define PENUMBRA_GC_API_INTERNAL_H
@@ -57,6 +57,16 @@ gc_put_object(struct gc_thread *thread, struct gc_object *object)
 {
   gc_put(thread,
          (struct gc_value){ .tag = GC_TAG_OBJECT, .as.object = object });
+}
+
+/* Holds an object at the top while a function goes on allocating, also when
+ * the frame is full. gc_drop lets go of it. */
+static inline void
+gc_anchor(struct gc_thread *thread, struct gc_object *object)
+{
+  GC_ASSERT(thread->top < thread->stack_size);
+  thread->stack[thread->top++]
+      = (struct gc_value){ .tag = GC_TAG_OBJECT, .as.object = object };
 }
 
 /* Drops the top count values. */

@@ -34,17 +34,23 @@ gc_new_table(struct gc_thread *thread, uint32_t array_slots,
 {
   struct gc_heap *heap = thread->heap;
   struct gc_table *table = gc_table_new(heap);
+  uint32_t top = thread->top;
 
   if (table == NULL) {
-    return GC_NO_MEMORY;
-  }
-  if ((array_slots > 0 || hash_slots > 0)
-      && gc_table_resize(heap, table, array_slots, hash_slots) != GC_OK) {
     return GC_NO_MEMORY;
   }
   if (GC_FAULTY(heap, STEP_BEFORE_ANCHOR)) {
     gc_collect(heap);
   }
+  if (!GC_FAULTY(heap, NEW_TABLE_UNANCHORED)) {
+    gc_anchor(thread, &table->head);
+  }
+  if ((array_slots > 0 || hash_slots > 0)
+      && gc_table_resize(heap, table, array_slots, hash_slots) != GC_OK) {
+    thread->top = top;
+    return GC_NO_MEMORY;
+  }
+  thread->top = top;
   gc_put_object(thread, &table->head);
   gc_check(thread);
   return GC_OK;
@@ -323,24 +329,31 @@ gc_get(struct gc_thread *thread, int index)
   return GC_OK;
 }
 
+/* The table may have been found through weak entries, which a collection in
+ * the middle of the store may clear. */
 enum gc_status
 gc_set(struct gc_thread *thread, int index)
 {
   struct gc_value object = *gc_slot(thread, index);
   const struct gc_value *key = gc_slot(thread, -2);
   const struct gc_value *value = gc_slot(thread, -1);
+  uint32_t top = thread->top;
+  enum gc_status status;
 
   if (follow(thread->heap, GC_NAME_NEWINDEX, key, &object) != GC_OK
       || !gc_is_kind(&object, GC_KIND_TABLE)) {
     return GC_ERROR;
   }
-  if (gc_table_set(thread->heap, (struct gc_table *)object.as.object, key,
-                   value)
-      != GC_OK) {
-    return GC_NO_MEMORY;
+  if (!GC_FAULTY(thread->heap, SETTER_UNANCHORED)) {
+    gc_anchor(thread, object.as.object);
   }
-  gc_drop(thread, 2);
-  return GC_OK;
+  status = gc_table_set(thread->heap, (struct gc_table *)object.as.object, key,
+                        value);
+  thread->top = top;
+  if (status == GC_OK) {
+    gc_drop(thread, 2);
+  }
+  return status;
 }
 
 /* ---- userdata -------------------------------------------------------- */

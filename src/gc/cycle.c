@@ -230,8 +230,8 @@ give_up_mark(struct gc_heap *heap)
   step_end(heap);
 }
 
-void
-gc_collect(struct gc_heap *heap)
+static void
+collect_incrementally(struct gc_heap *heap)
 {
   if (gc_keeps_invariant(heap)) {
     give_up_mark(heap);
@@ -240,6 +240,20 @@ gc_collect(struct gc_heap *heap)
   gc_run_until(heap, GC_PHASE_PROPAGATE);
   gc_run_until(heap, GC_PHASE_PAUSE);
   gc_pace_after_cycle(heap);
+}
+
+void
+gc_collect_by_mode(struct gc_heap *heap)
+{
+  collect_incrementally(heap);
+}
+
+void
+gc_collect(struct gc_heap *heap)
+{
+  if (!heap->finalizing) {
+    gc_collect_by_mode(heap);
+  }
 }
 
 enum gc_phase

@@ -19,6 +19,48 @@
 
 /* ---- memory ---------------------------------------------------------- */
 
+/* Not before everything that a mark starts from is there, and not inside a
+ * step: that is where stacks and the string table shrink, and they can do
+ * without. A stop of the host's does not count, nor does a finalizer. */
+static bool
+may_collect(const struct gc_heap *heap)
+{
+  if (GC_FAULTY(heap, EMERGENCY_NONE)
+      || (GC_FAULTY(heap, EMERGENCY_STOPPED) && heap->stopped)
+      || (GC_FAULTY(heap, EMERGENCY_FINALIZING) && heap->finalizing)) {
+    return false;
+  }
+  return heap->open && !heap->emergency
+         && (!heap->stepping || GC_FAULTY(heap, EMERGENCY_STEPPING));
+}
+
+static void
+tell_emergency(struct gc_heap *heap, bool begins)
+{
+  if (heap->listener != NULL) {
+    gc_tell(heap, &(struct gc_event){ .type = GC_EVENT_EMERGENCY,
+                                      .to = begins });
+  }
+}
+
+/* A full collection because there is no memory. */
+static void
+collect_in_emergency(struct gc_heap *heap)
+{
+  heap->emergency = true;
+  tell_emergency(heap, true);
+  if (GC_FAULTY(heap, EMERGENCY_HALF)) {
+    gc_run_until(heap, GC_PHASE_PAUSE);
+  } else {
+    gc_collect_by_mode(heap);
+  }
+  tell_emergency(heap, false);
+  heap->emergency = GC_FAULTY(heap, EMERGENCY_STAYS);
+  if (GC_FAULTY(heap, EMERGENCY_STOPS)) {
+    heap->stopped = true;
+  }
+}
+
 void *
 gc_memory_resize(struct gc_heap *heap, void *block, size_t old_size,
                  size_t new_size)
@@ -29,6 +71,12 @@ gc_memory_resize(struct gc_heap *heap, void *block, size_t old_size,
     return NULL;
   }
   result = heap->allocate(heap->user, block, old_size, new_size);
+  if (result == NULL && new_size > 0 && may_collect(heap)) {
+    collect_in_emergency(heap);
+    if (!GC_FAULTY(heap, EMERGENCY_ONCE)) {
+      result = heap->allocate(heap->user, block, old_size, new_size);
+    }
+  }
   if (result == NULL && new_size > 0) {
     if (GC_FAULTY(heap, BYTES_FAILED)) {
       heap->debt += (int64_t)new_size;
@@ -189,7 +237,7 @@ gc_object_fix(struct gc_heap *heap, struct gc_object *object)
 /* ---- opening --------------------------------------------------------- */
 
 /* The registry and what it holds. Each table is anchored as soon as it is
- * there, though no step can run yet. */
+ * there, though nothing can collect yet. */
 static bool
 open_registry(struct gc_heap *heap)
 {
@@ -314,6 +362,7 @@ gc_open(const struct gc_config *config)
     heap_free(heap);
     return NULL;
   }
+  heap->open = true;
   return heap;
 }
 

@@ -24,6 +24,24 @@
  *     list [tricolour.grey-unlisted, .listed-not-grey, .listed-twice];
  *   OTHER white exists only from flip to the end of sweep, ahead of the
  *     sweep [tricolour.other-white]; births are CURRENT white.
+ *
+ * ANY ALLOCATION MAY COLLECT. One that the host refuses makes a full
+ * collection, unless it is part of a collector step, and is then tried once
+ * more. So whoever allocates keeps these rules:
+ *   - what must be there afterwards is reachable before: on a stack
+ *     (gc_anchor), in an object that is, or in a root. A C variable holds
+ *     nothing;
+ *   - an object's fields are all valid before the next allocation; parts that
+ *     are still to come are NULL, and a visit passes over them;
+ *   - after it an object that was just made may be black, or old: what it is
+ *     given now needs the barrier;
+ *   - counts and sizes that were read before are upper bounds: dead strings
+ *     and weak entries may be gone. So values are copied after the last
+ *     allocation, not between two;
+ *   - stacks and the string table stay where they are, since an emergency
+ *     collection shrinks nothing: pointers to slots may be kept;
+ *   - what already changed is undone if it fails after all: parts are
+ *     allocated first, changes made when nothing can fail any more.
  */
 #ifndef PENUMBRA_GC_HEAP_H
 #define PENUMBRA_GC_HEAP_H
@@ -115,7 +133,9 @@ struct gc_heap {
 /* ---- heap.c ---------------------------------------------------------- */
 
 /* Allocates, resizes, frees through the host's allocator and counts bytes.
- * NULL on no memory (then nothing changed). */
+ * What the host refuses is tried once more after an emergency collection, if
+ * there can be one now. NULL on no memory (then nothing changed but what that
+ * collection did). */
 void *gc_memory_resize(struct gc_heap *heap, void *block, size_t old_size,
                        size_t new_size);
 /* A new object of size bytes at the head of `all`: current white. Its fields
@@ -259,7 +279,8 @@ struct gc_string *gc_string_concat(struct gc_heap *heap,
 /* Frees the buckets; gc_close calls it when the strings are gone. */
 void gc_string_table_free(struct gc_heap *heap);
 void gc_string_unlink(struct gc_heap *heap, struct gc_string *string);
-/* Halves the string table if it is mostly empty; failure is tolerated. */
+/* Halves the string table if it is mostly empty; failure is tolerated. Not in
+ * an emergency. */
 void gc_string_table_shrink(struct gc_heap *heap);
 /* The bytes of two strings; for two short ones identity says the same. */
 bool gc_string_equal(const struct gc_string *a, const struct gc_string *b);
@@ -306,7 +327,7 @@ struct gc_native_closure *gc_native_closure_new(struct gc_heap *heap,
 struct gc_prototype *gc_prototype_new(struct gc_heap *heap,
                                       uint8_t upvalue_count);
 void gc_prototype_free(struct gc_heap *heap, struct gc_prototype *prototype);
-/* All upvalues NULL. */
+/* All upvalues NULL; prototype may be NULL until it is there. */
 struct gc_closure *gc_closure_new(struct gc_heap *heap,
                                   struct gc_prototype *prototype,
                                   uint8_t count);
@@ -348,12 +369,16 @@ void gc_thread_unwind(struct gc_thread *thread);
  * dead threads out; at close the list is dropped first). */
 void gc_thread_free(struct gc_heap *heap, struct gc_thread *thread);
 enum gc_status gc_thread_grow(struct gc_thread *thread, uint32_t slots);
-/* In the atomic phase: clears dead slots and shrinks stack and frames. */
+/* In the atomic phase: clears dead slots; shrinks stack and frames, but not in
+ * an emergency. */
 void gc_thread_clear_dead_slots(struct gc_thread *thread);
 void gc_thread_shrink(struct gc_thread *thread);
 
 /* ---- cycle.c --------------------------------------------------------- */
 
+/* A full collection of the mode that is on; ends where that mode rests. Unlike
+ * gc_collect also inside a finalizer. */
+void gc_collect_by_mode(struct gc_heap *heap);
 /* Micro-steps until the phase is reached. */
 void gc_run_until(struct gc_heap *heap, enum gc_phase phase);
 

@@ -296,11 +296,12 @@ visit_native_closure(struct gc_heap *heap, struct gc_native_closure *closure)
   return 1 + (size_t)closure->value_count;
 }
 
-/* An upvalue is NULL while the closure is being built. */
+/* Prototype and upvalues are NULL while the closure is being built. */
 static size_t
 visit_closure(struct gc_heap *heap, struct gc_closure *closure)
 {
-  if (!GC_FAULTY(heap, CLOSURE_PROTOTYPE_VISIT)) {
+  if (closure->prototype != NULL
+      && !GC_FAULTY(heap, CLOSURE_PROTOTYPE_VISIT)) {
     gc_mark_object(heap, &closure->prototype->head);
   }
   for (uint32_t i = 0; i < closure->upvalue_count; i++) {

@@ -47,13 +47,13 @@ bucket_of(const struct gc_string_table *table, uint32_t hash)
 }
 
 /* Moves every string into a table of count buckets; without memory for it the
- * old table stays. */
+ * old table stays. The old table is looked at only when the new one is there,
+ * since dead strings may leave it meanwhile. */
 static void
 table_resize(struct gc_heap *heap, uint32_t count)
 {
   struct gc_string_table *table = &heap->strings;
-  struct gc_string_table fresh = { .bucket_count = count,
-                                   .count = table->count };
+  struct gc_string_table fresh = { .bucket_count = count };
   size_t old_size = table->bucket_count * sizeof(struct gc_string *);
 
   fresh.buckets = gc_memory_resize(heap, NULL, 0,
@@ -61,6 +61,7 @@ table_resize(struct gc_heap *heap, uint32_t count)
   if (fresh.buckets == NULL) {
     return;
   }
+  fresh.count = table->count;
   for (uint32_t i = 0; i < count; i++) {
     fresh.buckets[i] = NULL;
   }
@@ -103,7 +104,7 @@ gc_string_table_shrink(struct gc_heap *heap)
 {
   const struct gc_string_table *table = &heap->strings;
 
-  if (table->bucket_count > 1
+  if (!heap->emergency && table->bucket_count > 1
       && table->count
              < table->bucket_count / heap->dialect->string_shrink_div) {
     table_resize(heap, table->bucket_count / 2);
@@ -186,6 +187,9 @@ string_new_short(struct gc_heap *heap, const char *bytes, uint32_t length)
   struct gc_string **bucket;
 
   if (string != NULL) {
+    if (GC_FAULTY(heap, STRING_FOUND_THEN_ROOM)) {
+      table_make_room(heap);
+    }
     /* Dead only while sweeping, and then the sweep has not been here. */
     if (gc_is_dead(heap, &string->head)
         && !GC_FAULTY(heap, STRING_NOT_RESURRECTED)) {

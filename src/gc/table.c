@@ -325,7 +325,7 @@ nodes_free(struct gc_heap *heap, struct gc_table *table)
   }
 }
 
-/* Copies what fresh's array part will not hold into its hash part. */
+/* Copies what fresh's array part does not hold into its hash part. */
 static void
 carry_to_nodes(struct gc_heap *heap, const struct gc_table *table,
                struct gc_table *fresh)
@@ -354,29 +354,55 @@ carry_to_nodes(struct gc_heap *heap, const struct gc_table *table,
   }
 }
 
-/* Gives table's array to fresh, with fresh's size. */
+/* A block for fresh's array part, whose values are still to come; table's own
+ * if it has the right size. */
 static bool
-array_resize(struct gc_heap *heap, const struct gc_table *table,
-             struct gc_table *fresh)
+array_new(struct gc_heap *heap, const struct gc_table *table,
+          struct gc_table *fresh)
 {
-  size_t old_size = table->array_size * sizeof(struct gc_value);
-  size_t new_size = fresh->array_size * sizeof(struct gc_value);
-
-  fresh->array = table->array;
-  if (new_size == old_size) {
+  if (fresh->array_size == table->array_size) {
+    fresh->array = table->array;
     return true;
   }
-  if (GC_FAULTY(heap, TABLE_ARRAY_OLD_SIZE) && old_size > 0) {
-    old_size = new_size;
+  if (fresh->array_size > 0) {
+    fresh->array
+        = gc_memory_resize(heap, NULL, 0,
+                           fresh->array_size * sizeof(struct gc_value));
   }
-  fresh->array = gc_memory_resize(heap, table->array, old_size, new_size);
-  if (fresh->array == NULL && new_size > 0) {
-    return false;
+  return fresh->array != NULL || fresh->array_size == 0;
+}
+
+/* Copies what fresh's array part holds. */
+static void
+carry_to_array(const struct gc_table *table, struct gc_table *fresh)
+{
+  for (uint32_t i = 0; i < fresh->array_size; i++) {
+    fresh->array[i] = i < table->array_size ? table->array[i] : nil;
   }
-  for (uint32_t i = table->array_size; i < fresh->array_size; i++) {
-    fresh->array[i] = nil;
+  for (uint32_t i = 0; i < table->node_count; i++) {
+    const struct gc_node *node = &table->nodes[i];
+
+    if (node->value.tag != GC_TAG_NIL
+        && is_array_key(&node->key, fresh->array_size)) {
+      fresh->array[node->key.as.integer - 1] = node->value;
+    }
   }
-  return true;
+}
+
+/* Frees table's array unless fresh goes on with it. */
+static void
+array_replace(struct gc_heap *heap, const struct gc_table *table,
+              const struct gc_table *fresh)
+{
+  uint32_t size = table->array_size;
+
+  if (size == 0 || size == fresh->array_size) {
+    return;
+  }
+  if (GC_FAULTY(heap, TABLE_ARRAY_OLD_SIZE)) {
+    size = fresh->array_size;
+  }
+  gc_memory_resize(heap, table->array, size * sizeof(struct gc_value), 0);
 }
 
 static enum gc_status
@@ -388,8 +414,10 @@ resize_failed(struct gc_heap *heap, const struct gc_table *table)
   return GC_NO_MEMORY;
 }
 
-/* All that can fail comes first and works on copies, so that a failure leaves
- * the table as it was. */
+/* Both blocks are allocated first, so that a failure leaves the table as it
+ * was, and nothing is copied before they are there: an allocation may collect
+ * and clear entries of the table if it is weak. Then fewer are left than were
+ * counted. */
 enum gc_status
 gc_table_resize(struct gc_heap *heap, struct gc_table *table,
                 uint32_t array_size, uint32_t hash_slots)
@@ -403,20 +431,19 @@ gc_table_resize(struct gc_heap *heap, struct gc_table *table,
   if (!nodes_new(heap, &fresh, hash_slots > outside ? hash_slots : outside)) {
     return resize_failed(heap, table);
   }
-  carry_to_nodes(heap, table, &fresh);
-  if (!array_resize(heap, table, &fresh)) {
+  if (GC_FAULTY(heap, TABLE_CARRIED_EARLY)) {
+    carry_to_nodes(heap, table, &fresh);
+  }
+  if (!array_new(heap, table, &fresh)) {
     nodes_free(heap, &fresh);
     return resize_failed(heap, table);
   }
-  for (uint32_t i = 0; i < table->node_count; i++) {
-    const struct gc_node *node = &table->nodes[i];
-
-    if (node->value.tag != GC_TAG_NIL
-        && is_array_key(&node->key, array_size)) {
-      fresh.array[node->key.as.integer - 1] = node->value;
-    }
+  if (!GC_FAULTY(heap, TABLE_CARRIED_EARLY)) {
+    carry_to_nodes(heap, table, &fresh);
   }
+  carry_to_array(table, &fresh);
   nodes_free(heap, table);
+  array_replace(heap, table, &fresh);
   table->array = fresh.array;
   table->array_size = fresh.array_size;
   table->nodes = fresh.nodes;
@@ -464,7 +491,8 @@ census_take(struct census *census, const struct gc_table *table)
 }
 
 /* Makes room for a new key: the array part becomes the largest power of two
- * of which more than half is used. */
+ * of which more than half is used. The census may be out of date when the new
+ * parts are there, but only by entries that have gone. */
 static enum gc_status
 rehash(struct gc_heap *heap, struct gc_table *table,
        const struct gc_value *key)

@@ -4,7 +4,8 @@
  * and the chain of call records. What a call does to them is in frame.c, what
  * resuming does in api_thread.c.
  *
- * The stack is one block of stack_size slots, all of them initialised. Those
+ * The stack is one block of stack_size slots, all of them initialised, the
+ * last one spare: beyond the limits of all frames (thread.h). Those
  * below `top` are roots. Those above it hold what was there before; the
  * atomic phase clears them, so that no slot refers to freed memory. Open
  * upvalues point into the block and are re-pointed when it moves.
@@ -18,11 +19,14 @@
 #include "gc/gc_assert.h"
 #include "gc/heap.h"
 
-enum { STACK_FIRST = 2 * GC_STACK_MIN };
+enum {
+  STACK_FIRST = 2 * GC_STACK_MIN,
+  STACK_BLOCK_MAX = GC_STACK_MAX + GC_STACK_SPARE
+};
 
 static const struct gc_value nil = { .tag = GC_TAG_NIL };
 
-_Static_assert(GC_STACK_MAX <= SIZE_MAX / sizeof(struct gc_value),
+_Static_assert(STACK_BLOCK_MAX <= SIZE_MAX / sizeof(struct gc_value),
                "the size of the largest stack fits");
 
 /* ---- birth and death ------------------------------------------------- */
@@ -150,20 +154,20 @@ stack_resize(struct gc_thread *thread, uint32_t size, bool moves_upvalues)
 enum gc_status
 gc_thread_grow(struct gc_thread *thread, uint32_t slots)
 {
-  uint64_t needed = (uint64_t)thread->top + slots;
+  uint64_t needed = (uint64_t)thread->top + slots + GC_STACK_SPARE;
   uint64_t size = (uint64_t)thread->stack_size * 2;
 
   if (needed <= thread->stack_size) {
     return GC_OK;
   }
-  if (needed > GC_STACK_MAX) {
+  if (needed > STACK_BLOCK_MAX) {
     return GC_NO_MEMORY;
   }
   if (size < needed) {
     size = needed;
   }
-  if (size > GC_STACK_MAX) {
-    size = GC_STACK_MAX;
+  if (size > STACK_BLOCK_MAX) {
+    size = STACK_BLOCK_MAX;
   }
   return stack_resize(thread, (uint32_t)size,
                       !GC_FAULTY(thread->heap, STACK_MOVE_UPVALUES));
@@ -214,12 +218,17 @@ frames_shrink(struct gc_thread *thread)
   }
 }
 
-/* Without memory for the smaller stack the larger one stays. */
+/* Without memory for the smaller stack the larger one stays. Whoever asked for
+ * memory and got an emergency collection may hold pointers to slots. */
 void
 gc_thread_shrink(struct gc_thread *thread)
 {
   uint32_t kept = slots_kept(thread);
 
+  if (thread->heap->emergency
+      && !GC_FAULTY(thread->heap, EMERGENCY_SHRINKS_STACK)) {
+    return;
+  }
   if (thread->stack_size > kept * 3) {
     stack_resize(thread, kept * 2, true);
   }

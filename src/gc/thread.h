@@ -7,7 +7,10 @@
 
 #include "gc/heap.h"
 
-enum { GC_STACK_MAX = 1000000 }; /* slots of one coroutine's stack */
+enum {
+  GC_STACK_MAX = 1000000, /* slots that frames of one coroutine may have */
+  GC_STACK_SPARE = 1      /* slots beyond them, for gc_anchor */
+};
 
 /* A frame flag that gc.h does not show: the frame of a closer, a C function
  * that is running, so nothing may unwind past it. */

@@ -120,7 +120,17 @@ pass_on(struct gc_listener *listener, const struct gc_event *event)
                                   [GC_EVENT_STEP_BEGIN] =
                                       SUBJECT_EVENT_STEP_BEGIN,
                                   [GC_EVENT_STEP_END] = SUBJECT_EVENT_STEP_END,
-                                  [GC_EVENT_CLOSING] = SUBJECT_EVENT_CLOSED};
+                                  [GC_EVENT_CLOSING] = SUBJECT_EVENT_CLOSED,
+                                  [GC_EVENT_AGE] = SUBJECT_EVENT_AGED,
+                                  [GC_EVENT_CLEARED] = SUBJECT_EVENT_CLEARED,
+                                  [GC_EVENT_FINALIZER] =
+                                      SUBJECT_EVENT_FINALIZER,
+                                  [GC_EVENT_FINALIZED] =
+                                      SUBJECT_EVENT_FINALIZED,
+                                  [GC_EVENT_WARNING] = SUBJECT_EVENT_WARNING,
+                                  [GC_EVENT_EMERGENCY] =
+                                      SUBJECT_EVENT_EMERGENCY,
+                                  [GC_EVENT_MODE] = SUBJECT_EVENT_MODE};
   struct subject_instance *model = (struct subject_instance *)listener;
   struct subject_event told = {.type = types[event->type],
                                .base = (uint64_t)(uintptr_t)event->object,

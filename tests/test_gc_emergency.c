@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Emergency collections: an allocation that the host refuses makes a full
+ * collection and is tried once more. Each function of gc.h that may allocate
+ * is called with each of its allocations refused once, in each phase that a
+ * mutator can see: it does what it should, and what it had made by then is
+ * there. A stale pointer is seen because freed blocks are not given out again
+ * soon by a sanitizer's allocator.
+ */
+#include "tests/gc_scenarios.h"
+
+/* ---- what events say ------------------------------------------------- */
+
+struct watcher {
+  struct gc_listener listener;
+  unsigned begun, ended; /* emergency collections */
+  unsigned steps;        /* inside of them */
+  unsigned births;       /* inside of them */
+};
+
+static void
+watch(struct gc_listener *listener, const struct gc_event *event)
+{
+  struct watcher *watcher = (struct watcher *)listener;
+  bool inside = watcher->begun > watcher->ended;
+
+  switch ((enum gc_event_type)event->type) {
+  case GC_EVENT_EMERGENCY:
+    assert_int_equal(event->to, !inside);
+    if (event->to) {
+      watcher->begun++;
+    } else {
+      watcher->ended++;
+    }
+    break;
+  case GC_EVENT_STEP_BEGIN:
+    watcher->steps += inside;
+    break;
+  case GC_EVENT_BIRTH:
+    watcher->births += inside;
+    break;
+  default:
+    break;
+  }
+}
+
+static struct gc_heap *
+open_watched(struct host *host, struct watcher *watcher)
+{
+  struct gc_heap *heap;
+
+  *watcher = (struct watcher){ .listener = { .event = watch } };
+  heap = open_with(host, &watcher->listener, NULL);
+  assert_non_null(heap);
+  assert_int_equal(watcher->begun, 0);
+  return heap;
+}
+
+static void
+assert_emergencies(const struct watcher *watcher, unsigned count)
+{
+  assert_int_equal(watcher->begun, count);
+  assert_int_equal(watcher->ended, count);
+  assert_int_equal(watcher->births, 0);
+  assert_int_equal(watcher->steps > 0, count > 0);
+}
+
+/* ---- one refusal, everywhere ----------------------------------------- */
+
+/* Where in a cycle an operation is made. */
+struct spot {
+  enum gc_phase phase;
+  int steps; /* after it was reached */
+};
+
+static const struct spot spots[] = {
+  { GC_PHASE_PAUSE, 0 },          { GC_PHASE_PROPAGATE, 0 },
+  { GC_PHASE_PROPAGATE, 1 },      { GC_PHASE_PROPAGATE, 2 },
+  { GC_PHASE_PROPAGATE, 4 },      { GC_PHASE_PROPAGATE, 7 },
+  { GC_PHASE_ENTER_ATOMIC, 0 },   { GC_PHASE_SWEEP, 0 },
+  { GC_PHASE_SWEEP_FINALIZABLE, 0 }, { GC_PHASE_SWEEP_PENDING, 0 },
+  { GC_PHASE_SWEEP_END, 0 },      { GC_PHASE_FINALIZE, 0 },
+};
+
+enum { SPOTS = sizeof(spots) / sizeof(spots[0]) };
+
+static void
+go_to(struct gc_heap *heap, const struct spot *spot)
+{
+  gc_run_until(heap, spot->phase);
+  for (int i = 0; i < spot->steps; i++) {
+    gc_micro_step(heap);
+  }
+}
+
+/* Runs a scenario with its k-th allocation refused once. false if it does not
+ * make that many. */
+static bool
+is_cured(const struct scenario *scenario, const struct spot *spot, size_t k)
+{
+  struct host host;
+  struct watcher watcher;
+  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_thread *thread = gc_main_thread(heap);
+  uint64_t before;
+  bool reached;
+
+  scenario->prepare(thread);
+  gc_stop(heap);
+  go_to(heap, spot);
+  before = heap_print(heap);
+  host.fail_at = host.calls + k;
+  assert_int_equal(scenario->act(thread), GC_OK);
+  reached = host.calls > host.fail_at;
+  assert_emergencies(&watcher, reached);
+  assert_true(gc_is_stopped(heap));
+  assert_false(heap->emergency);
+  assert_true(heap_print(heap) != before || scenario->act == act_reserve);
+  check_heap(heap);
+  gc_collect(heap);
+  check_heap(heap);
+  close_heap(heap, &host);
+  return reached;
+}
+
+/* Catches what is not anchored between two allocations, a visit of what is
+ * half built, a stale count, a missing second try. */
+static void
+test_gc_emergency_cures_each_allocation(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+    for (size_t spot = 0; spot < SPOTS; spot++) {
+      size_t k = 0;
+
+      while (is_cured(&scenarios[i], &spots[spot], k)) {
+        k++;
+      }
+      if (k < scenarios[i].failures) {
+        print_error("%s: %zu allocations\n", scenarios[i].name, k);
+      }
+      assert_true(k >= scenarios[i].failures);
+    }
+  }
+}
+
+/* Catches a rehash that mixes what was before a collection with what was
+ * after it. */
+static void
+test_gc_emergency_keeps_contents(void **state)
+{
+  struct host host;
+  struct watcher watcher;
+  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_thread *thread = gc_main_thread(heap);
+
+  (void)state;
+  gc_stop(heap);
+  ok(gc_new_table(thread, 0, 0));
+  for (int i = 1; i <= 200; i++) {
+    char text[32];
+
+    snprintf(text, sizeof(text), "value %d", i);
+    host.fail_at = host.calls + (size_t)(i % 3);
+    push_text(thread, text);
+    ok(gc_raw_seti(thread, 1, i % 2 == 0 ? i : -i));
+    host.fail_at = SIZE_MAX;
+  }
+  for (int i = 1; i <= 200; i++) {
+    char text[32];
+    const char *found;
+
+    snprintf(text, sizeof(text), "value %d", i);
+    gc_raw_geti(thread, 1, i % 2 == 0 ? i : -i);
+    found = gc_to_string(thread, -1, NULL);
+    assert_string_equal(found, text);
+    gc_pop(thread, 1);
+  }
+  assert_true(watcher.begun > 50);
+  check_heap(heap);
+  close_heap(heap, &host);
+}
+
+/* ---- what an emergency collection does ------------------------------- */
+
+/* Catches one that frees too little: with little room, what is garbage makes
+ * place for what is wanted, again and again, though the collector is
+ * stopped. */
+static void
+test_gc_emergency_frees_garbage(void **state)
+{
+  struct host host;
+  struct watcher watcher;
+  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_thread *thread = gc_main_thread(heap);
+
+  (void)state;
+  gc_stop(heap);
+  host.limit = host.bytes + 20000;
+  for (int i = 0; i < 200; i++) {
+    ok(gc_new_userdata(thread, 1000, 1));
+    gc_pop(thread, 1);
+    if (i % 10 == 0) {
+      gc_micro_step(heap);
+    }
+  }
+  assert_true(watcher.begun >= 200 * 1000 / 20000 - 1);
+  assert_true(watcher.begun < 30);
+  assert_true(gc_is_stopped(heap));
+  close_heap(heap, &host);
+}
+
+/* Catches one that does not free what the mark under way has reached. */
+static void
+test_gc_emergency_frees_what_was_marked(void **state)
+{
+  struct host host;
+  struct watcher watcher;
+  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_thread *thread = gc_main_thread(heap);
+  const struct gc_object *lost;
+
+  (void)state;
+  gc_stop(heap);
+  ok(gc_new_table(thread, 0, 0));
+  lost = object_at(thread, 1);
+  go_to(heap, &(struct spot){ .phase = GC_PHASE_ENTER_ATOMIC });
+  assert_true(gc_is_black(lost));
+  gc_pop(thread, 1);
+  host.fail_at = host.calls;
+  ok(gc_new_userdata(thread, 10, 0));
+  assert_emergencies(&watcher, 1);
+  assert_false(is_in_heap(heap, lost));
+  assert_int_equal(gc_phase_of(heap), GC_PHASE_PAUSE);
+  close_heap(heap, &host);
+}
+
+/* Catches stacks and a string table that shrink in it, and such that do not
+ * any more afterwards. */
+static void
+test_gc_emergency_shrinks_nothing(void **state)
+{
+  struct host host;
+  struct watcher watcher;
+  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_thread *thread = gc_main_thread(heap);
+  uint32_t slots, buckets;
+
+  (void)state;
+  gc_stop(heap);
+  gc_push_native(thread, do_nothing);
+  ok(gc_enter(thread, 0, 0, 3000, 0));
+  gc_leave(thread, 0);
+  for (int i = 0; i < 3000; i++) {
+    char text[32];
+
+    snprintf(text, sizeof(text), "string %d", i);
+    push_text(thread, text);
+    gc_pop(thread, 1);
+  }
+  slots = thread->stack_size;
+  buckets = heap->strings.bucket_count;
+  host.fail_at = host.calls;
+  ok(gc_new_table(thread, 0, 0));
+  assert_emergencies(&watcher, 1);
+  assert_true(heap->strings.count < 20);
+  assert_int_equal(thread->stack_size, slots);
+  assert_int_equal(heap->strings.bucket_count, buckets);
+  gc_collect(heap);
+  assert_true(thread->stack_size < slots);
+  assert_true(heap->strings.bucket_count < buckets);
+  close_heap(heap, &host);
+}
+
+/* Catches an emergency collection that begins inside a step, where stacks and
+ * the string table ask for smaller blocks. */
+static void
+test_gc_emergency_not_inside_steps(void **state)
+{
+  struct host host;
+  struct watcher watcher;
+  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_thread *thread = gc_main_thread(heap);
+  size_t calls;
+
+  (void)state;
+  gc_push_native(thread, do_nothing);
+  ok(gc_enter(thread, 0, 0, 3000, 0));
+  gc_leave(thread, 0);
+  calls = host.calls;
+  host.fail_at = calls;
+  host.fail_more = SIZE_MAX;
+  gc_collect(heap);
+  assert_true(host.calls > calls);
+  assert_emergencies(&watcher, 0);
+  assert_true(thread->stack_size > 3000);
+  close_heap(heap, &host);
+}
+
+/* Catches one that begins before there is a heap to collect. */
+static void
+test_gc_emergency_not_while_opening(void **state)
+{
+  struct gc_heap *heap = NULL;
+
+  (void)state;
+  for (size_t k = 0; heap == NULL; k++) {
+    struct host host = { .fail_at = k };
+    struct watcher watcher = { .listener = { .event = watch } };
+    struct gc_config config = { .allocate = host_allocate,
+                                .user = &host,
+                                .listener = &watcher.listener };
+
+    heap = gc_open(&config);
+    assert_int_equal(watcher.begun, 0);
+    if (heap == NULL) {
+      assert_int_equal(host.calls, k + 1);
+      assert_int_equal(host.bytes, 0);
+    } else {
+      assert_true(host.calls <= k);
+      close_heap(heap, &host);
+    }
+  }
+}
+
+/* Catches a credit of all that was freed: the next cycle is due when the heap
+ * has grown by what lives, as after any other. */
+static void
+test_gc_emergency_sets_the_pace(void **state)
+{
+  struct host host;
+  struct watcher watcher;
+  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_thread *thread = gc_main_thread(heap);
+
+  (void)state;
+  gc_stop(heap);
+  for (int i = 0; i < 100; i++) {
+    ok(gc_new_userdata(thread, 1000, 0));
+    gc_pop(thread, 1);
+  }
+  gc_restart(heap);
+  host.fail_at = host.calls;
+  ok(gc_new_userdata(thread, 10, 0));
+  assert_emergencies(&watcher, 1);
+  assert_true(heap->debt < 0);
+  assert_true(heap->debt > -2 * (int64_t)gc_bytes(heap));
+  assert_false(gc_is_stopped(heap));
+  close_heap(heap, &host);
+}
+
+/* ---- particular places ----------------------------------------------- */
+
+/* Catches an interned string of the second try that is not the one that a
+ * later push finds: the table has grown, and lost strings, in between. */
+static void
+test_gc_emergency_keeps_strings_interned(void **state)
+{
+  struct host host;
+  struct watcher watcher;
+  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_thread *thread = gc_main_thread(heap);
+  uint32_t buckets;
+
+  (void)state;
+  prepare_full_strings(thread);
+  buckets = heap->strings.bucket_count;
+  host.fail_at = host.calls;
+  push_text(thread, "wanted");
+  assert_emergencies(&watcher, 1);
+  assert_int_equal(heap->strings.bucket_count, 2 * buckets);
+  assert_int_equal(heap->strings.count, GC_NAME_COUNT + 1);
+  push_text(thread, "wanted");
+  assert_ptr_equal(object_at(thread, 1), object_at(thread, 2));
+  close_heap(heap, &host);
+}
+
+/* Catches an anchor that has no slot in a full frame, and a result that takes
+ * the wrong one. */
+static void
+test_gc_emergency_full_frame(void **state)
+{
+  struct host host;
+  struct watcher watcher;
+  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_thread *thread = gc_main_thread(heap);
+
+  (void)state;
+  gc_stop(heap);
+  ok(gc_new_prototype(thread, 2));
+  ok(gc_reserve(thread, thread->stack_size - thread->top - 1));
+  gc_set_top(thread, (int)(thread->frame->limit - thread->frame->base) - 2);
+  gc_push_integer(thread, 1);
+  gc_push_integer(thread, 2);
+  assert_int_equal(thread->top, thread->frame->limit);
+  host.fail_at = host.calls + 2;
+  ok(gc_new_closure_over_values(thread, 1, 2));
+  assert_emergencies(&watcher, 1);
+  gc_get_upvalue(thread, -1, 0);
+  assert_int_equal(gc_to_integer(thread, -1), 1);
+  gc_pop(thread, 1);
+  gc_get_upvalue(thread, -1, 1);
+  assert_int_equal(gc_to_integer(thread, -1), 2);
+  close_heap(heap, &host);
+}
+
+int
+main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_gc_emergency_cures_each_allocation),
+    cmocka_unit_test(test_gc_emergency_keeps_contents),
+    cmocka_unit_test(test_gc_emergency_frees_garbage),
+    cmocka_unit_test(test_gc_emergency_frees_what_was_marked),
+    cmocka_unit_test(test_gc_emergency_shrinks_nothing),
+    cmocka_unit_test(test_gc_emergency_not_inside_steps),
+    cmocka_unit_test(test_gc_emergency_not_while_opening),
+    cmocka_unit_test(test_gc_emergency_sets_the_pace),
+    cmocka_unit_test(test_gc_emergency_keeps_strings_interned),
+    cmocka_unit_test(test_gc_emergency_full_frame),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
