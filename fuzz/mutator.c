@@ -3,8 +3,9 @@
  * The structure-aware mutator of the fuzz targets. An input is a stream of
  * four-byte operations; a mutation is one thing that a person would try on
  * it: put an operation in, leave one out, repeat or move a stretch, change
- * one operand, and above all move the collector to another point between two
- * operations, for the schedule is what hides a collector's bugs.
+ * one operand, follow a recipe, and above all move the collector to another
+ * point between two operations, for the schedule is what hides a collector's
+ * bugs.
  *
  * The result depends on the input, the bound and the seed only, and is
  * canonical. One time in sixteen the engine's own mutator has the bytes, so
@@ -17,6 +18,7 @@
 
 #include "ops/op_gen.h"
 #include "ops/op_guess.h"
+#include "ops/op_recipe.h"
 #include "ops/ops.h"
 #include "report/summary.h"
 
@@ -142,13 +144,63 @@ insert_generated(struct draft *draft)
   return count > 0;
 }
 
+/* A sequence that has found bugs before. */
+static bool
+insert_recipe(struct draft *draft)
+{
+  struct op_recipe recipe;
+  size_t index = below(draft, draft->count + 1);
+  size_t count;
+
+  op_recipe_draw((1u << OP_RECIPE_COUNT) - 1, OP_REGISTERS, &draft->random,
+                 &recipe);
+  count = open_gap(draft, index, recipe.count);
+  for (size_t i = 0; i < count; i++) {
+    if (op_recipe_is_open(recipe.ops[i]))
+      generate(draft, index + i, 1);
+    else
+      draft->ops[index + i] = recipe.ops[i];
+  }
+  return count > 0;
+}
+
+/* Something right before an operation that allocates or stores: the phase, the
+ * age or the want of memory in which it is done. */
+static bool
+insert_before_store(struct draft *draft)
+{
+  static const uint8_t codes[] = {OP_RUNTO,     OP_MINOR,    OP_MINOR,
+                                  OP_FAILALLOC, OP_OUTOFMEM, OP_MODE};
+  size_t start = draft->count ? below(draft, draft->count) : 0;
+  enum op_code code = codes[below(draft, sizeof codes)];
+
+  for (size_t i = 0; i < draft->count; i++) {
+    size_t at = (start + i) % draft->count;
+    struct op op;
+
+    if (!(op_infos[draft->ops[at].code].flags & OP_ALLOCATES))
+      continue;
+    op = op_of(draft, code);
+    if (code == OP_MINOR)
+      op.a = 1 + (int32_t)below(draft, 3);
+    else if (code == OP_FAILALLOC || code == OP_OUTOFMEM)
+      op.a = (int32_t)below(draft, 4);
+    if (open_gap(draft, at, 1) == 0)
+      return false;
+    draft->ops[at] = op;
+    return true;
+  }
+  return false;
+}
+
 /* A few micro-steps, or a run to a phase, somewhere between two operations. */
 static bool
 insert_schedule(struct draft *draft)
 {
   static const uint8_t steers[] = {OP_MICROSTEP, OP_MICROSTEP, OP_RUNTO,
                                    OP_RUNTO,     OP_STEP,      OP_FINISH,
-                                   OP_COLLECT};
+                                   OP_COLLECT,   OP_MINOR,     OP_MINOR,
+                                   OP_MODE};
   enum op_code code = steers[below(draft, sizeof steers)];
   size_t index = below(draft, draft->count + 1);
   struct op op = op_of(draft, code);
@@ -157,6 +209,8 @@ insert_schedule(struct draft *draft)
     return false;
   if (code == OP_MICROSTEP)
     op.a = 1 + (int32_t)below(draft, 8);
+  else if (code == OP_MINOR)
+    op.a = 1 + (int32_t)below(draft, 3);
   else if (code == OP_STEP)
     op.a = (int32_t)below(draft, 4);
   draft->ops[index] = op;
@@ -289,7 +343,8 @@ change_operand(struct draft *draft)
   return true;
 }
 
-/* The address policy changes what a stale pointer meets. */
+/* The address policy changes what a stale pointer meets; the mode changes all
+ * that follows. */
 static bool
 change_setup(struct draft *draft)
 {
@@ -313,7 +368,7 @@ static mutation *const mutations[] = {
   insert_generated, insert_generated, insert_schedule, insert_schedule,
   shift_schedule,   change_operand,   change_operand,  repeat,
   drop,             swap,             replace,         refit,
-  change_setup,
+  change_setup,     insert_recipe,    insert_recipe,   insert_before_store,
 };
 
 enum { MUTATIONS = sizeof mutations / sizeof *mutations };

@@ -16,9 +16,10 @@
 #include <string.h>
 
 #include "ops/op_gen.h"
+#include "ops/op_recipe.h"
 
 /* Of 256 operations from seed 42. */
-static const uint64_t hash_pinned = 0xb2dadb2f6b65ce06;
+static const uint64_t hash_pinned = 0x1db709a5463a2485;
 
 /* FNV-1a over the canonical bytes of a stream. */
 static uint64_t
@@ -142,16 +143,17 @@ test_op_gen_stream_limits(void **state)
 }
 
 /* Would catch an operation that is never drawn, one that cannot be encoded, a
- * setup that is not first or not small, and a lost policy. */
+ * setup that is not first or not small, and a lost policy or mode. */
 static void
 test_op_gen_every_operation_is_generated(void **state)
 {
   static unsigned drawn[OP_COUNT];
   unsigned policies[2] = {0, 0};
+  unsigned modes[2] = {0, 0};
   unsigned setups = 0;
 
   (void)state;
-  for (uint64_t seed = 0; seed < 2000; seed++) {
+  for (uint64_t seed = 0; seed < 4000; seed++) {
     struct stream stream;
 
     assert_int_equal(stream_generate(seed, 64, &stream), STREAM_OK);
@@ -162,6 +164,7 @@ test_op_gen_every_operation_is_generated(void **state)
         assert_int_equal(i, 0);
         assert_int_equal(stream.ops[i].b, OP_SCALE_SMALL);
         policies[stream.ops[i].a]++;
+        modes[stream.ops[i].c]++;
         setups++;
       }
     }
@@ -172,8 +175,10 @@ test_op_gen_every_operation_is_generated(void **state)
       print_error("%s was drawn %u times\n", op_infos[i].name, drawn[i]);
     assert_true(drawn[i] >= 20);
   }
-  assert_true(setups > 900 && setups < 1100);
-  assert_true(policies[0] > 400 && policies[1] > 400);
+  assert_true(setups > 2800 && setups < 3200);
+  assert_true(policies[0] > 1200 && policies[1] > 1200);
+  assert_true(modes[OP_MODE_INCREMENTAL] > 800);
+  assert_true(modes[OP_MODE_GENERATIONAL] > 1800);
 }
 
 /* Would catch a swarm that can be empty, one whose total is wrong (the draw
@@ -262,6 +267,72 @@ test_op_gen_operands_are_mostly_small(void **state)
   assert_true(thousandths_upto(OP_INT, 1, 8, 32767) > 50);
 }
 
+/* Would catch a recipe that is never made, is made though it is off, does not
+ * fit, or names what cannot be encoded; and one that leaves nothing open. */
+static void
+test_op_gen_recipes_are_valid_and_switched(void **state)
+{
+  struct op_random random;
+  struct op_swarm swarm;
+
+  (void)state;
+  op_random_init(&random, 3);
+  op_swarm_init(&swarm, &random);
+  for (int kind = 0; kind < OP_RECIPE_COUNT; kind++) {
+    for (int i = 0; i < 300; i++) {
+      struct op_recipe recipe;
+      int32_t registers = 1 + (int32_t)op_random_below(&random, OP_REGISTERS);
+
+      op_recipe_draw(1u << kind, registers, &random, &recipe);
+      assert_in_range(recipe.count, 2, OP_RECIPE_MAX);
+      for (size_t j = 0; j < recipe.count; j++) {
+        struct op op = recipe.ops[j];
+
+        if (op_recipe_is_open(op))
+          op = op_recipe_fill(&swarm, &random);
+        assert_int_not_equal(op.code, OP_SETUP);
+        assert_true(op_is_valid(op));
+      }
+    }
+  }
+}
+
+/* What tells each recipe from the others: in a stream that follows one, the
+ * operation is there. */
+static void
+test_op_gen_each_recipe_does_what_it_is_for(void **state)
+{
+  static const uint8_t marks[OP_RECIPE_COUNT][2] = {
+      [OP_RECIPE_PHASE] = {OP_RUNTO, OP_SETUP},
+      [OP_RECIPE_AGE] = {OP_MINOR, OP_SETUP},
+      [OP_RECIPE_MODE] = {OP_MODE, OP_RUNTO},
+      [OP_RECIPE_FAILURE] = {OP_SETUP, OP_SETUP},
+      [OP_RECIPE_UPVALUES] = {OP_SETUPVAL, OP_CLOSEUP},
+      [OP_RECIPE_WEAK_KEYS] = {OP_NEWFIN, OP_NEXT},
+      [OP_RECIPE_PENDING] = {OP_RUNTO, OP_SETGLOBAL},
+      [OP_RECIPE_ROOT] = {OP_RUNTO, OP_NEWTABLE},
+      [OP_RECIPE_EPHEMERON] = {OP_EPHEMERONS, OP_SETUP},
+      [OP_RECIPE_REVIVE] = {OP_NEWFIN, OP_SETGLOBAL},
+      [OP_RECIPE_PACE] = {OP_PARAM, OP_CHURN},
+  };
+  struct op_random random;
+
+  (void)state;
+  op_random_init(&random, 4);
+  for (int kind = 0; kind < OP_RECIPE_COUNT; kind++) {
+    for (int i = 0; i < 50; i++) {
+      struct op_recipe recipe;
+      unsigned found = 0;
+
+      op_recipe_draw(1u << kind, OP_REGISTERS, &random, &recipe);
+      for (size_t j = 0; j < recipe.count; j++)
+        found |= (recipe.ops[j].code == marks[kind][0])
+                 | (recipe.ops[j].code == marks[kind][1]) << 1;
+      assert_int_equal(found, 3);
+    }
+  }
+}
+
 int
 main(void)
 {
@@ -274,6 +345,8 @@ main(void)
       cmocka_unit_test(test_op_gen_every_operation_is_generated),
       cmocka_unit_test(test_op_gen_swarms_are_uneven_and_never_empty),
       cmocka_unit_test(test_op_gen_operands_are_mostly_small),
+      cmocka_unit_test(test_op_gen_recipes_are_valid_and_switched),
+      cmocka_unit_test(test_op_gen_each_recipe_does_what_it_is_for),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

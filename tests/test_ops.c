@@ -51,11 +51,11 @@ test_ops_rows_are_complete(void **state)
       assert_true(*c >= 'a' && *c <= 'z');
     assert_non_null(info->help);
     assert_true(strlen(info->help) > 0);
-    assert_true(info->group <= OP_GROUP_END);
+    assert_true(info->group < OP_GROUP_COUNT);
     for (int j = 0; j < i; j++)
       assert_string_not_equal(info->name, op_infos[j].name);
   }
-  for (int i = 0; i <= OP_GROUP_END; i++)
+  for (int i = 0; i < OP_GROUP_COUNT; i++)
     assert_non_null(op_group_names[i]);
   assert_int_equal(OP_SETUP, 0);
   assert_int_equal(op_infos[OP_SETUP].weight, 0);

@@ -9,6 +9,8 @@ noinst_LIBRARIES += %D%/libpenumbra_ops.a
 	%D%/op_limits.h \
 	%D%/op_manual.c \
 	%D%/op_manual.h \
+	%D%/op_recipe.c \
+	%D%/op_recipe.h \
 	%D%/op_text.c \
 	%D%/op_text.h \
 	%D%/op_words.def \

@@ -16,6 +16,7 @@
 
 #include "ops/op_assert.h"
 #include "ops/op_guess.h"
+#include "ops/op_recipe.h"
 
 enum {
   REGISTERS_NEAR = 6, /* drawn from half of the time */
@@ -120,6 +121,10 @@ static const struct range ranges[OP_COUNT] = {
     [OP_CHURN] = {1, 63, OP_CHURN_SMALL_MAX},
     [OP_CHAIN] = {1, 63, 1000},
     [OP_WIDE] = {1, 63, 1000},
+    [OP_EPHEMERONS] = {1, 20, 1000},
+    [OP_MINOR] = {1, 3, OP_MINOR_MAX},
+    [OP_PARAM] = {0, 400, 1000},
+    [OP_OUTOFMEM] = {0, 7, 1000},
 };
 
 /* For an operation that the table above does not name. */
@@ -215,14 +220,86 @@ swarm_off(struct op_swarm *swarm, enum op_code code)
   swarm->weight[code] = 0;
 }
 
-enum stream_status
-stream_generate(uint64_t seed, size_t count, struct stream *ret_stream)
-{
+/* What a stream is drawn from. */
+struct source {
   struct op_random random;
   struct op_swarm swarm;
   struct op_guess guess;
-  struct op wanted = {OP_NIL, 0, 0, 0};
-  bool wanted_again = false;
+  uint32_t recipes; /* bits of those that are on */
+  uint32_t rarity;  /* one operation in so many begins a recipe; 0: none */
+  struct op_recipe recipe; /* the one that is followed */
+  size_t followed;         /* operations of it */
+  struct op wanted;
+  bool wanted_again;
+};
+
+static void
+source_init(struct source *source, uint64_t seed)
+{
+  static const uint32_t rarities[] = {0, 3, 6, 12};
+
+  op_random_init(&source->random, seed);
+  op_swarm_init(&source->swarm, &source->random);
+  /* A stream ends at the first close: what follows would be wasted. */
+  if (!one_in(&source->random, 8))
+    swarm_off(&source->swarm, OP_CLOSE);
+  source->recipes = op_random_below(&source->random, 1u << OP_RECIPE_COUNT);
+  source->rarity = rarities[op_random_below(&source->random, 4)];
+  if (source->recipes == 0)
+    source->rarity = 0;
+  source->recipe.count = 0;
+  source->followed = 0;
+  source->wanted_again = false;
+}
+
+static struct op
+setup_generate(struct op_random *random)
+{
+  struct op setup = operands_generate(OP_SETUP, random);
+
+  setup.b = OP_SCALE_SMALL;
+  setup.c = one_in(random, 3) ? OP_MODE_INCREMENTAL : OP_MODE_GENERATIONAL;
+  return setup;
+}
+
+/* What a recipe names stays as it is, so that its operations meet. */
+static struct op
+source_follow(struct source *source)
+{
+  struct op op = source->recipe.ops[source->followed++];
+
+  if (!op_recipe_is_open(op))
+    return op;
+  op = op_recipe_fill(&source->swarm, &source->random);
+  return op_guess_fit(&source->guess, op, &source->random);
+}
+
+static struct op
+source_draw(struct source *source)
+{
+  struct op op;
+
+  if (source->followed == source->recipe.count && source->rarity
+      && one_in(&source->random, source->rarity)) {
+    op_recipe_draw(source->recipes, source->guess.registers, &source->random,
+                   &source->recipe);
+    source->followed = 0;
+  }
+  if (source->followed < source->recipe.count)
+    return source_follow(source);
+  if (!source->wanted_again)
+    source->wanted = op_generate(&source->swarm, &source->random);
+  op = op_guess_fit(&source->guess, source->wanted, &source->random);
+  /* What was missing has been made, or a step towards it. */
+  source->wanted_again =
+      op.code != source->wanted.code && !one_in(&source->random, 8);
+  return op;
+}
+
+enum stream_status
+stream_generate(uint64_t seed, size_t count, struct stream *ret_stream)
+{
+  struct source source;
   struct op *ops = NULL;
   size_t start = 0;
 
@@ -233,24 +310,16 @@ stream_generate(uint64_t seed, size_t count, struct stream *ret_stream)
     if (ops == NULL)
       return STREAM_NO_MEMORY;
   }
-  op_random_init(&random, seed);
-  op_swarm_init(&swarm, &random);
-  /* A stream ends at the first close: what follows would be wasted. */
-  if (!one_in(&random, 8))
-    swarm_off(&swarm, OP_CLOSE);
-  if (count > 0 && one_in(&random, 2)) {
-    ops[0] = operands_generate(OP_SETUP, &random);
-    ops[0].b = OP_SCALE_SMALL;
+  source_init(&source, seed);
+  if (count > 0 && !one_in(&source.random, 4)) {
+    ops[0] = setup_generate(&source.random);
     start = 1;
   }
-  op_guess_init(&guess, one_in(&random, 3) ? REGISTERS_FEW : OP_REGISTERS);
+  op_guess_init(&source.guess, one_in(&source.random, 3) ? REGISTERS_FEW
+                                                         : OP_REGISTERS);
   for (size_t i = start; i < count; i++) {
-    if (!wanted_again)
-      wanted = op_generate(&swarm, &random);
-    ops[i] = op_guess_fit(&guess, wanted, &random);
-    op_guess_apply(&guess, ops[i]);
-    /* What was missing has been made, or a step towards it. */
-    wanted_again = ops[i].code != wanted.code && !one_in(&random, 8);
+    ops[i] = source_draw(&source);
+    op_guess_apply(&source.guess, ops[i]);
   }
   *ret_stream = (struct stream){ops, count};
   return STREAM_OK;

@@ -32,7 +32,9 @@ void op_swarm_init(struct op_swarm *swarm, struct op_random *random);
  * this. */
 struct op op_generate(const struct op_swarm *swarm, struct op_random *random);
 
-/* A stream of count operations; half of the streams begin with setup. */
+/* A stream of count operations. Three of four streams begin with setup, most of
+ * these in generational mode; each has some recipes (op_recipe.h) switched on
+ * and follows one now and then. */
 enum stream_status stream_generate(uint64_t seed, size_t count,
                                    struct stream *ret_stream);
 

@@ -61,6 +61,8 @@ static const uint16_t needs[OP_COUNT][3] = {
     [OP_COCLOSE] = {COROUTINE, 0, 0},
     [OP_UNREF] = {REFERENCE, 0, 0},
     [OP_GETREF] = {0, REFERENCE, 0},
+    [OP_SETMODE] = {TABLE, 0, 0},
+    [OP_SETGC] = {TABLE, 0, 0},
 };
 
 /* What register a holds afterwards. An operation that writes it and has no
@@ -77,6 +79,7 @@ static const uint16_t gives[OP_COUNT] = {
     [OP_SHARE] = CLOSURE,     [OP_LOAD] = CLOSURE,
     [OP_CONEW] = COROUTINE,   [OP_RUNNING] = COROUTINE,
     [OP_REF] = REFERENCE,     [OP_LEN] = SCALAR,
+    [OP_NEWWEAK] = TABLE,     [OP_EPHEMERONS] = TABLE,
 };
 
 /* Operations whose first operand is a register that they do not write. */
@@ -89,6 +92,7 @@ static const bool reads_a[OP_COUNT] = {
     [OP_RETURN] = true,   [OP_TAILCALL] = true, [OP_ERROR] = true,
     [OP_TBC] = true,      [OP_RESUME] = true,  [OP_YIELD] = true,
     [OP_COSET] = true,    [OP_COCLOSE] = true, [OP_UNREF] = true,
+    [OP_SETMODE] = true,  [OP_SETGC] = true,
 };
 
 void
@@ -242,6 +246,9 @@ op_guess_apply(struct op_guess *guess, struct op op)
   case OP_SETEVENT:
     if (op.b == OP_EVENT_CLOSE && row[op.c] & NATIVE)
       row[op.a] |= CLOSES;
+    return;
+  case OP_NEWFIN:
+    row[op.a] = op.c ? USERDATA : TABLE;
     return;
   case OP_SETMETA:
     if (row[op.b] & CLOSES)

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See op_recipe.h. Registers are few, so that recipes meet each other's
+ * objects; those of one recipe differ as far as there are enough.
+ */
+#include "ops/op_recipe.h"
+
+#include "ops/op_assert.h"
+
+/* Tries to draw an operation that changes the heap before any will do. */
+enum { TRIES_MAX = 32 };
+
+static int32_t
+below(struct op_random *random, uint32_t bound)
+{
+  return (int32_t)op_random_below(random, bound);
+}
+
+static void
+add(struct op_recipe *recipe, enum op_code code, int32_t a, int32_t b,
+    int32_t c)
+{
+  PENUMBRA_ASSERT(recipe->count < OP_RECIPE_MAX);
+  recipe->ops[recipe->count++] = (struct op){(uint8_t)code, a, b, c};
+}
+
+/* A change of the heap, to be drawn. */
+static void
+add_open(struct op_recipe *recipe)
+{
+  add(recipe, OP_SETUP, 0, 0, 0);
+}
+
+/* To somewhere in a cycle: a phase, and sometimes a few steps into it. */
+static void
+add_schedule(struct op_recipe *recipe, struct op_random *random)
+{
+  switch (below(random, 6)) {
+  case 0:
+    add(recipe, OP_MICROSTEP, 1 + below(random, 8), 0, 0);
+    break;
+  case 1:
+    add(recipe, OP_MINOR, 1 + below(random, 3), 0, 0);
+    break;
+  case 2:
+    add(recipe, OP_COLLECT, 0, 0, 0);
+    break;
+  default:
+    add(recipe, OP_RUNTO, below(random, 8), 0, 0);
+    if (below(random, 2))
+      add(recipe, OP_MICROSTEP, 1 + below(random, 4), 0, 0);
+  }
+}
+
+/* ---- the recipes ----------------------------------------------------- */
+
+static void
+make_phase(struct op_recipe *recipe, int32_t r, int32_t s,
+           struct op_random *random)
+{
+  (void)r;
+  (void)s;
+  add(recipe, OP_RUNTO, below(random, 8), 0, 0);
+  if (below(random, 2))
+    add(recipe, OP_MICROSTEP, 1 + below(random, 4), 0, 0);
+  add_open(recipe);
+  if (below(random, 2))
+    add_open(recipe);
+}
+
+/* An old object, too: what minor collections have seen twice. */
+static void
+make_age(struct op_recipe *recipe, int32_t r, int32_t s,
+         struct op_random *random)
+{
+  if (below(random, 2))
+    add(recipe, OP_NEWTABLE, r, 0, 4);
+  else
+    add_open(recipe);
+  add(recipe, OP_MINOR, 1 + below(random, 3), 0, 0);
+  if (below(random, 2)) {
+    add(recipe, OP_NEWTABLE, s, 0, 0);
+    add(recipe, OP_SETI, r, below(random, 4), s);
+  } else {
+    add_open(recipe);
+  }
+  add(recipe, OP_MINOR, 1 + below(random, 3), 0, 0);
+  add_open(recipe);
+}
+
+static void
+make_mode(struct op_recipe *recipe, int32_t r, int32_t s,
+          struct op_random *random)
+{
+  int32_t mode = below(random, 2);
+
+  (void)r;
+  (void)s;
+  add(recipe, OP_RUNTO, below(random, 8), 0, 0);
+  add(recipe, OP_MODE, mode, 0, 0);
+  add_open(recipe);
+  if (below(random, 2))
+    add_schedule(recipe, random);
+  add(recipe, OP_MODE, !mode, 0, 0);
+  if (below(random, 2))
+    add_open(recipe);
+}
+
+static void
+make_failure(struct op_recipe *recipe, int32_t r, int32_t s,
+             struct op_random *random)
+{
+  (void)r;
+  (void)s;
+  if (below(random, 2))
+    add_schedule(recipe, random);
+  add(recipe, below(random, 2) ? OP_FAILALLOC : OP_OUTOFMEM, below(random, 4),
+      0, 0);
+  add_open(recipe);
+}
+
+static void
+make_upvalues(struct op_recipe *recipe, int32_t r, int32_t s,
+              struct op_random *random)
+{
+  add(recipe, OP_CLOSURE, r, s, 1 + below(random, 3));
+  if (below(random, 2))
+    add(recipe, OP_SHARE, s, r, 0);
+  else
+    add(recipe, OP_CLOSURE, s, r, 1);
+  add_schedule(recipe, random);
+  add(recipe, OP_NEWTABLE, s, 0, 0);
+  add(recipe, OP_SETUPVAL, r, 0, s);
+  if (below(random, 2))
+    add_schedule(recipe, random);
+  add(recipe, OP_CLOSEUP, below(random, 4), 0, 0);
+  add_open(recipe);
+}
+
+static void
+make_weak_keys(struct op_recipe *recipe, int32_t r, int32_t s,
+               struct op_random *random)
+{
+  int32_t pairs = 1 + below(random, 2);
+
+  add(recipe, OP_NEWWEAK, r, below(random, 4) ? OP_WEAK_KEYS : OP_WEAK_BOTH, 0);
+  for (int32_t i = 0; i < pairs; i++) {
+    add(recipe, OP_NEWFIN, s, below(random, OP_BEHAVIOUR_NONE), 1);
+    add(recipe, OP_SET, r, s, below(random, 2) ? s : r);
+  }
+  add(recipe, OP_NIL, s, 0, 0);
+  add_schedule(recipe, random);
+  add_open(recipe);
+  add_schedule(recipe, random);
+  add(recipe, OP_NEXT, r, s, (s + 1) % OP_REGISTERS);
+}
+
+static void
+make_pending(struct op_recipe *recipe, int32_t r, int32_t s,
+             struct op_random *random)
+{
+  for (int i = 0; i < 3; i++)
+    add(recipe, OP_NEWFIN, r, below(random, OP_BEHAVIOUR_NONE),
+        below(random, 2));
+  add(recipe, OP_NIL, r, 0, 0);
+  add(recipe, OP_RUNTO,
+      below(random, 2) ? OP_PHASE_FINALIZE : OP_PHASE_SWEEP_PENDING, 0, 0);
+  if (below(random, 2))
+    add(recipe, OP_MICROSTEP, 1, 0, 0);
+  add_open(recipe);
+  add(recipe, OP_GETGLOBAL, s, 0, 0);
+  add(recipe, OP_SETGLOBAL, below(random, 2), r, 0);
+}
+
+static void
+make_root(struct op_recipe *recipe, int32_t r, int32_t s,
+          struct op_random *random)
+{
+  (void)s;
+  add(recipe, OP_RUNTO,
+      below(random, 4) ? OP_PHASE_PROPAGATE : OP_PHASE_ENTER_ATOMIC, 0, 0);
+  if (below(random, 2))
+    add(recipe, OP_MICROSTEP, 1 + below(random, 6), 0, 0);
+  add(recipe, OP_NEWTABLE, r, 0, 0);
+  switch (below(random, 3)) {
+  case 0:
+    add(recipe, OP_SETGLOBAL, below(random, 32), r, 0);
+    break;
+  case 1:
+    add(recipe, OP_SETREG, below(random, 32), r, 0);
+    break;
+  default:
+    add(recipe, OP_BASICMETA, below(random, 7), r, 0);
+  }
+  add(recipe, OP_NIL, r, 0, 0);
+  add_schedule(recipe, random);
+}
+
+static void
+make_ephemeron(struct op_recipe *recipe, int32_t r, int32_t s,
+               struct op_random *random)
+{
+  add(recipe, OP_EPHEMERONS, r, 1 + below(random, 12), 0);
+  add_schedule(recipe, random);
+  if (below(random, 2)) {
+    add(recipe, OP_GETI, s, r, 2);
+    add(recipe, OP_NIL, r, 0, 0);
+  } else {
+    add(recipe, OP_GETI, s, r, 1);
+    add(recipe, OP_SETI, r, 1, r);
+    add(recipe, OP_NIL, s, 0, 0);
+  }
+  add_schedule(recipe, random);
+  add_open(recipe);
+}
+
+static void
+make_revive(struct op_recipe *recipe, int32_t r, int32_t s,
+            struct op_random *random)
+{
+  static const uint8_t keeping[] = {OP_BEHAVIOUR_SAVE, OP_BEHAVIOUR_SAVE_TOO,
+                                    OP_BEHAVIOUR_REMARK, OP_BEHAVIOUR_LINK,
+                                    OP_BEHAVIOUR_TOUCH, OP_BEHAVIOUR_SIBLING};
+
+  add(recipe, OP_NEWFIN, r, keeping[below(random, sizeof keeping)],
+      below(random, 2));
+  if (below(random, 2))
+    add(recipe, OP_MINOR, 1 + below(random, 3), 0, 0);
+  add(recipe, OP_NIL, r, 0, 0);
+  add_schedule(recipe, random);
+  add(recipe, OP_GETGLOBAL, r, below(random, 2), 0);
+  if (below(random, 2)) {
+    add(recipe, OP_GETMETA, s, r, 0);
+    add(recipe, OP_SETMETA, r, s, 0);
+  }
+  add(recipe, OP_SETGLOBAL, 0, s, 0);
+  add_schedule(recipe, random);
+}
+
+static void
+make_pace(struct op_recipe *recipe, int32_t r, int32_t s,
+          struct op_random *random)
+{
+  static const uint16_t values[] = {0, 1, 4, 20, 100, 200, 400, 1000};
+
+  (void)s;
+  add(recipe, OP_PARAM, below(random, 5),
+      values[below(random, sizeof values / sizeof *values)], 0);
+  if (below(random, 2))
+    add(recipe, OP_STEP, below(random, 4), 0, 0);
+  else
+    add(recipe, OP_WIDE, r, 1 + below(random, 60), 0);
+  add(recipe, OP_CHURN, 1 + below(random, 60), 0, 0);
+}
+
+void
+op_recipe_draw(uint32_t on, int32_t registers, struct op_random *random,
+               struct op_recipe *ret_recipe)
+{
+  static void (*const make[OP_RECIPE_COUNT])(struct op_recipe *, int32_t,
+                                             int32_t, struct op_random *) = {
+    [OP_RECIPE_PHASE] = make_phase,
+    [OP_RECIPE_AGE] = make_age,
+    [OP_RECIPE_MODE] = make_mode,
+    [OP_RECIPE_FAILURE] = make_failure,
+    [OP_RECIPE_UPVALUES] = make_upvalues,
+    [OP_RECIPE_WEAK_KEYS] = make_weak_keys,
+    [OP_RECIPE_PENDING] = make_pending,
+    [OP_RECIPE_ROOT] = make_root,
+    [OP_RECIPE_EPHEMERON] = make_ephemeron,
+    [OP_RECIPE_REVIVE] = make_revive,
+    [OP_RECIPE_PACE] = make_pace,
+  };
+  uint32_t kind;
+  int32_t r = below(random, (uint32_t)registers);
+  int32_t s = below(random, (uint32_t)registers);
+
+  PENUMBRA_ASSERT(on & ((1u << OP_RECIPE_COUNT) - 1));
+  do
+    kind = op_random_below(random, OP_RECIPE_COUNT);
+  while (!(on & 1u << kind));
+  if (s == r)
+    s = (r + 1) % registers;
+  ret_recipe->count = 0;
+  make[kind](ret_recipe, r, s, random);
+}
+
+struct op
+op_recipe_fill(const struct op_swarm *swarm, struct op_random *random)
+{
+  struct op op = op_generate(swarm, random);
+
+  for (int i = 0; i < TRIES_MAX; i++) {
+    if (op_infos[op.code].flags & OP_ALLOCATES
+        || op.code == OP_SETMETA || op.code == OP_BASICMETA
+        || op.code == OP_SETUV || op.code == OP_SETUPVAL || op.code == OP_COSET
+        || op.code == OP_JOIN || op.code == OP_MOVE)
+      break;
+    op = op_generate(swarm, random);
+  }
+  return op;
+}
