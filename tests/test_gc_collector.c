@@ -670,7 +670,8 @@ test_gc_collector_explicit_steps_finish_cycles(void **state)
   close_heap(heap, &host);
 }
 
-/* The heap may grow to pause_percent of what lived before the next cycle. */
+/* The heap may grow to the pause's percentage of what lived before the next
+ * cycle. */
 static void
 test_gc_collector_pause_waits_for_growth(void **state)
 {
@@ -701,15 +702,15 @@ test_gc_collector_pause_waits_for_growth(void **state)
 static void
 test_gc_collector_extreme_parameters_end(void **state)
 {
-  static const uint32_t values[] = { 0, 1, 1000, UINT32_MAX };
+  static const uint32_t values[] = { 0, 4, 1000, UINT32_MAX };
   struct host host;
   struct gc_heap *heap = open_heap(&host);
 
   (void)state;
   for (int i = 0; i < 64; i++) {
-    heap->parameters[GC_PARAMETER_PAUSE] = values[i & 3];
-    heap->parameters[GC_PARAMETER_STEP_MULTIPLIER] = values[i >> 2 & 3];
-    heap->parameters[GC_PARAMETER_STEP_SIZE] = values[i >> 4 & 3];
+    gc_set_parameter(heap, GC_PARAMETER_PAUSE, values[i & 3]);
+    gc_set_parameter(heap, GC_PARAMETER_STEP_MULTIPLIER, values[i >> 2 & 3]);
+    gc_set_parameter(heap, GC_PARAMETER_STEP_SIZE, values[i >> 4 & 3]);
     for (int k = 0; k < 10; k++) {
       gc_step(heap, 0);
     }

@@ -11,6 +11,23 @@
  *            are written again and again; further stores cost nothing, since
  *            it is no longer black.
  *
+ * In generational mode the mark never rests: what is old stays black, and a
+ * barrier is also what tells a minor collection of the few old objects that
+ * it must look at [ages.old-to-young].
+ *
+ *   forward  under an old parent the child, once marked, is OLD0: old at the
+ *            end of the cycle's sweep, like its parent. Its own children are
+ *            marked by the next minor collection.
+ *   back     an old parent is TOUCHED1, whatever old age it had. A TOUCHED2
+ *            one is still on grey_again, so it is only painted.
+ *
+ * There a barrier is needed as well when the child is young and marked. The
+ * forward barrier, where it meets a closed upvalue or a userdata without user
+ * values, marks at once what these refer to, and that stays young. Grey or
+ * black, it is SURVIVAL and white after the next minor collection. A second
+ * old parent that got it without a barrier would then refer to a young object
+ * [ages.old-to-young], and if the first one lets go of it, to a freed one.
+ *
  * Threads need neither: they stay grey until the atomic phase. Nor do open
  * upvalues, which are grey and whose values the atomic phase looks after.
  *
@@ -56,10 +73,18 @@ is_dropped(const struct gc_heap *heap, enum gc_fault dropped_by)
 #endif
 }
 
+/* The sweeps of generational cycles whiten no old object, and what they may
+ * still close there needs no barrier (mark.c, step 2 of the atomic phase). */
 static bool
-is_needed(const struct gc_object *parent, const struct gc_object *child)
+is_needed(const struct gc_heap *heap, const struct gc_object *parent,
+          const struct gc_object *child)
 {
-  return gc_is_black(parent) && gc_is_white(child);
+  if (!gc_is_black(parent)
+      || (heap->cycle_mode == GC_MODE_GENERATIONAL
+          && !gc_keeps_invariant(heap))) {
+    return false;
+  }
+  return gc_is_white(child) || (gc_is_old(parent) && !gc_is_old(child));
 }
 
 static void
@@ -75,6 +100,9 @@ mark_forward(struct gc_heap *heap, struct gc_object *parent,
   } else {
     gc_mark_object(heap, child);
   }
+  if (!GC_FAULTY(heap, OLD0_NOT_SET)) {
+    gc_age_child(heap, parent, child);
+  }
 }
 
 static void
@@ -83,8 +111,13 @@ grey_again(struct gc_heap *heap, struct gc_object *parent)
   if (!GC_FAULTY(heap, BACK_LISTED_BLACK)) {
     gc_set_colour(heap, parent, GC_GREY);
   }
-  if (!GC_FAULTY(heap, BACK_GREY_UNLISTED)) {
+  if (!GC_FAULTY(heap, BACK_GREY_UNLISTED)
+      && (parent->age != GC_AGE_TOUCHED2
+          || GC_FAULTY(heap, TOUCHED2_LISTED_TWICE))) {
     gc_grey_push(heap, parent, GC_GREY_AGAIN);
+  }
+  if (gc_is_old(parent) && !GC_FAULTY(heap, TOUCHED_NOT_SET)) {
+    gc_set_age(heap, parent, GC_AGE_TOUCHED1);
   }
   if (GC_FAULTY(heap, BACK_LISTED_TWICE) && heap->grey == NULL) {
     heap->grey = parent;
@@ -100,7 +133,7 @@ gc_barrier_forward(struct gc_heap *heap, struct gc_object *parent,
   if (is_dropped(heap, dropped_by)) {
     return;
   }
-  taken = is_needed(parent, child);
+  taken = is_needed(heap, parent, child);
   tell_barrier(heap, parent, child, false, taken);
   if (!taken) {
     return;
@@ -121,7 +154,7 @@ gc_barrier_back(struct gc_heap *heap, struct gc_object *parent,
   if (is_dropped(heap, dropped_by)) {
     return;
   }
-  taken = is_needed(parent, child);
+  taken = is_needed(heap, parent, child);
   tell_barrier(heap, parent, child, true, taken);
   if (!taken) {
     return;

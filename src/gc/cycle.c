@@ -61,17 +61,16 @@ tell_step(struct gc_heap *heap, enum gc_event_type type)
   }
 }
 
-/* Between these two the heap is at work: no paced step may start. */
-static void
-step_begin(struct gc_heap *heap)
+void
+gc_step_begin(struct gc_heap *heap)
 {
   GC_ASSERT(!heap->stepping);
   heap->stepping = true;
   tell_step(heap, GC_EVENT_STEP_BEGIN);
 }
 
-static void
-step_end(struct gc_heap *heap)
+void
+gc_step_end(struct gc_heap *heap)
 {
   heap->stepping = GC_FAULTY(heap, STEPPING_STAYS);
   tell_step(heap, GC_EVENT_STEP_END);
@@ -199,14 +198,24 @@ unit_of(struct gc_heap *heap)
 }
 
 size_t
-gc_micro_step(struct gc_heap *heap)
+gc_cycle_step(struct gc_heap *heap)
 {
   size_t cost;
 
-  step_begin(heap);
+  gc_step_begin(heap);
   cost = unit_of(heap);
-  step_end(heap);
+  gc_step_end(heap);
   return cost;
+}
+
+size_t
+gc_micro_step(struct gc_heap *heap)
+{
+  if (heap->finalizing) {
+    return 0;
+  }
+  return heap->mode == GC_MODE_GENERATIONAL ? gc_generation_step(heap)
+                                            : gc_cycle_step(heap);
 }
 
 /* ---- whole cycles ---------------------------------------------------- */
@@ -216,7 +225,7 @@ gc_run_until(struct gc_heap *heap, enum gc_phase phase)
 {
   GC_ASSERT(phase != GC_PHASE_ATOMIC);
   while (heap->phase != phase) {
-    gc_micro_step(heap);
+    gc_cycle_step(heap);
   }
 }
 
@@ -224,10 +233,10 @@ gc_run_until(struct gc_heap *heap, enum gc_phase phase)
 static void
 give_up_mark(struct gc_heap *heap)
 {
-  step_begin(heap);
+  gc_step_begin(heap);
   gc_mark_abandon(heap);
   gc_sweep_enter(heap);
-  step_end(heap);
+  gc_step_end(heap);
 }
 
 static void
@@ -245,7 +254,11 @@ collect_incrementally(struct gc_heap *heap)
 void
 gc_collect_by_mode(struct gc_heap *heap)
 {
-  collect_incrementally(heap);
+  if (heap->cycle_mode == GC_MODE_GENERATIONAL) {
+    gc_generation_collect(heap);
+  } else {
+    collect_incrementally(heap);
+  }
 }
 
 void

@@ -30,6 +30,11 @@ static const struct gc_dialect dialects[DIALECT_COUNT] = {
   ROW(major_multiplier_percent, 100),
   ROW(stopped_debt, -2000),
 
+  /* Parameters are kept in bytes: those that may be large percentages in
+   * steps of four. What does not fit wraps around. */
+  ROW(parameter_unit, 4),
+  ROW(parameter_values, 256),
+
   /* Interned strings. The table is halved, at most once a cycle, at the
    * end of the sweep, when fewer than a quarter of its buckets' number of
    * strings are left; it has no floor. */

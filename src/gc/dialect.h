@@ -22,6 +22,9 @@ struct gc_dialect {
   uint32_t major_multiplier_percent;
   uint32_t string_table_first; /* buckets */
   uint32_t string_shrink_div;  /* halve when count < buckets / this */
+  uint32_t parameter_unit;     /* of the percentages but the minor one */
+  uint32_t parameter_values;   /* how many of these units, or of ones for the
+                                * other parameters, can be told apart */
   int64_t stopped_debt;        /* debt after a check while stopped */
   bool metatable_back_barrier; /* table's metatable: back instead of forward */
   bool user_value_back_barrier;

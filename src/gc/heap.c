@@ -214,6 +214,9 @@ gc_object_new(struct gc_heap *heap, enum gc_kind kind, size_t size)
   object->sequence = ++heap->sequence;
   object->next = heap->all;
   heap->all = object;
+  if (GC_FAULTY(heap, SEGMENT_SURVIVAL) && heap->survival != NULL) {
+    heap->survival = object;
+  }
   if (heap->listener != NULL) {
     gc_tell(heap, &(struct gc_event){ .type = GC_EVENT_BIRTH,
                                       .object = object,
@@ -231,6 +234,7 @@ gc_object_fix(struct gc_heap *heap, struct gc_object *object)
   object->next = heap->fixed;
   heap->fixed = object;
   object->mark |= GC_MARK_FIXED;
+  gc_set_age(heap, object, GC_AGE_OLD);
   gc_tell_list(heap, object, GC_LIST_ALL, GC_LIST_FIXED);
 }
 

@@ -218,6 +218,18 @@ gc_is_old(const struct gc_object *object)
   return object->age > GC_AGE_SURVIVAL;
 }
 
+/* parent has come to refer to child, which is marked. Under an old parent a
+ * young child turns OLD0, so that nothing old is left with a young one when
+ * the next minor collection has made it OLD. */
+static inline void
+gc_age_child(struct gc_heap *heap, const struct gc_object *parent,
+             struct gc_object *child)
+{
+  if (gc_is_old(parent) && !gc_is_old(child)) {
+    gc_set_age(heap, child, GC_AGE_OLD0);
+  }
+}
+
 /* ---- weak.c ---------------------------------------------------------- */
 
 /* Weak tables: their visits, ephemerons to a fixpoint, clearing. */
@@ -229,6 +241,21 @@ gc_is_old(const struct gc_object *object)
 /* ---- generation.c ---------------------------------------------------- */
 
 /* Ages, minor and major collections, the change of modes. */
+
+/* One step in generational mode, with its STEP events and finalizers: a minor
+ * collection, a major one if it is due, or a whole incremental cycle after a
+ * bad one. Sets when the next is due. Returns its cost in work units. */
+size_t gc_generation_step(struct gc_heap *heap);
+/* A full collection while cycles are generational; they stay so. */
+void gc_generation_collect(struct gc_heap *heap);
+/* From generational cycles to incremental ones: all is white and NEW, the
+ * phase is the pause. A step of its own; nothing if they are incremental. */
+void gc_generation_leave(struct gc_heap *heap);
+/* object is about to leave the list `all`: the segment pointers that point to
+ * it go one further. */
+void gc_segments_leave(struct gc_heap *heap, const struct gc_object *object);
+/* object, of whatever age, has become the first of `all`. */
+void gc_segments_return(struct gc_heap *heap, struct gc_object *object);
 
 /* ---- barrier.c ------------------------------------------------------- */
 
@@ -244,9 +271,18 @@ void gc_barrier_back(struct gc_heap *heap, struct gc_object *parent,
 
 void gc_mark_object(struct gc_heap *heap, struct gc_object *object);
 void gc_mark_value(struct gc_heap *heap, const struct gc_value *value);
+/* Marks what a black object refers to again: it is queued once more, or, if
+ * its kind is never queued, what it refers to is marked at once. */
+void gc_mark_requeue(struct gc_heap *heap, struct gc_object *object);
 /* Puts a grey object at the head of a grey list; it must be on none. */
 void gc_grey_push(struct gc_heap *heap, struct gc_object *object,
                   enum gc_grey list);
+/* Takes the first object of a grey list, or NULL. */
+struct gc_object *gc_grey_pop(struct gc_heap *heap, enum gc_grey list);
+/* A grey object that is on no list has been visited as often as is needed, or
+ * is just being visited the last time: it turns black, or goes to grey_again
+ * if its kind, its age and the phase want one more visit. */
+void gc_mark_settle(struct gc_heap *heap, struct gc_object *object);
 /* Empties the grey lists: a mark that will not be finished. */
 void gc_mark_abandon(struct gc_heap *heap);
 /* Resets the grey lists and marks the roots. */
@@ -264,6 +300,8 @@ void gc_sweep_enter(struct gc_heap *heap);
  * heap->sweep becomes NULL. Returns how many it looked at. */
 size_t gc_sweep_some(struct gc_heap *heap, size_t limit);
 void gc_object_free(struct gc_heap *heap, struct gc_object *object);
+/* Takes the object that *list points to out of its list and frees it. */
+void gc_free_first(struct gc_heap *heap, struct gc_object **list);
 /* At close: frees every object of every list. */
 void gc_sweep_everything(struct gc_heap *heap);
 
@@ -379,13 +417,26 @@ void gc_thread_shrink(struct gc_thread *thread);
 /* A full collection of the mode that is on; ends where that mode rests. Unlike
  * gc_collect also inside a finalizer. */
 void gc_collect_by_mode(struct gc_heap *heap);
-/* Micro-steps until the phase is reached. */
+/* Between these two the heap is at work: no paced step may start. The
+ * listener is told. */
+void gc_step_begin(struct gc_heap *heap);
+void gc_step_end(struct gc_heap *heap);
+/* One unit of one phase of an incremental cycle, whatever the mode. */
+size_t gc_cycle_step(struct gc_heap *heap);
+/* Such steps until the phase is reached. */
 void gc_run_until(struct gc_heap *heap, enum gc_phase phase);
 
 /* ---- pace.c ---------------------------------------------------------- */
 
 /* Sets the debt after a cycle from the estimate and the pause. */
 void gc_pace_after_cycle(struct gc_heap *heap);
+/* Sets the debt after a minor collection, and after a good major one. */
+void gc_pace_after_minor(struct gc_heap *heap);
+/* Whether the heap has grown so much since the last major collection, by the
+ * estimate, that the next must be one. */
+bool gc_pace_is_major_due(const struct gc_heap *heap);
+/* The growth in bytes over base that the major multiplier allows. */
+int64_t gc_pace_major_growth(const struct gc_heap *heap, int64_t base);
 void gc_pace_set_debt(struct gc_heap *heap, int64_t debt);
 
 #endif

@@ -20,6 +20,7 @@ noinst_LIBRARIES += %D%/libpenumbra_gc.a
 	%D%/frame.c \
 	%D%/function.c \
 	%D%/gc.h \
+	%D%/generation.c \
 	%D%/gc_assert.h \
 	%D%/heap.c \
 	%D%/heap.h \

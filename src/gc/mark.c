@@ -52,7 +52,7 @@
  *      nobody visits its stack: the values of its upvalues that were reached
  *      are marked here. Such a thread leaves the list, as does one whose
  *      upvalues have all been closed; propagate.
- *   3. visit what waits on grey_again; propagate.
+ *   3. visit what waited on grey_again when the phase began; propagate.
  *   4. flip the whites: what is white now has, from here on, the other white
  *      and is dead.
  * A thread that left the list in step 2 and is reached after all in step 3
@@ -66,7 +66,14 @@
  * sweep whitens one object after another; nothing relies on it then, since
  * the other white alone decides. In the pause there is no black.
  *
- * The lists are empty at the flip, and a full collection that gives up a
+ * IN GENERATIONAL MODE grey_again also holds what minor collections must look
+ * at again: objects that the back barrier has caught, for two of them, and old
+ * threads, for ever (generation.c). An old thread or one of age TOUCHED1 goes
+ * back there when it is visited, in the atomic phase as well; that is why step
+ * 3 looks only at what the list held before.
+ *
+ * In a cycle of incremental mode, and in a major collection, where nothing is
+ * old, the lists are empty at the flip, and a full collection that gives up a
  * mark empties them (gc_mark_abandon); barriers list nothing while sweeping.
  * So a list never holds freed memory [safety.dangling-list].
  */
@@ -105,13 +112,15 @@ gc_grey_push(struct gc_heap *heap, struct gc_object *object,
   relist(heap, object, list);
 }
 
-/* Takes the first object of a list, which is not empty. */
-static struct gc_object *
-grey_pop(struct gc_heap *heap, enum gc_grey list)
+struct gc_object *
+gc_grey_pop(struct gc_heap *heap, enum gc_grey list)
 {
   struct gc_object **head = list_head(heap, list);
   struct gc_object *object = *head;
 
+  if (object == NULL) {
+    return NULL;
+  }
   *head = *gc_grey_link(object);
   relist(heap, object, GC_GREY_NONE);
   return object;
@@ -121,10 +130,10 @@ void
 gc_mark_abandon(struct gc_heap *heap)
 {
   while (heap->grey != NULL) {
-    grey_pop(heap, GC_GREY_NOW);
+    gc_grey_pop(heap, GC_GREY_NOW);
   }
   while (heap->grey_again != NULL) {
-    grey_pop(heap, GC_GREY_AGAIN);
+    gc_grey_pop(heap, GC_GREY_AGAIN);
   }
 }
 
@@ -182,12 +191,10 @@ mark_upvalue(struct gc_heap *heap, struct gc_upvalue *upvalue)
   }
 }
 
-void
-gc_mark_object(struct gc_heap *heap, struct gc_object *object)
+/* Paints an object by its kind. */
+static void
+reach(struct gc_heap *heap, struct gc_object *object)
 {
-  if (!gc_is_white(object)) {
-    return;
-  }
   switch ((enum gc_kind)object->kind) {
   case GC_KIND_STRING_LONG:
     if (GC_FAULTY(heap, STRING_GREY)) {
@@ -214,6 +221,22 @@ gc_mark_object(struct gc_heap *heap, struct gc_object *object)
     return;
   case GC_KIND_COUNT:
     break;
+  }
+}
+
+void
+gc_mark_object(struct gc_heap *heap, struct gc_object *object)
+{
+  if (gc_is_white(object)) {
+    reach(heap, object);
+  }
+}
+
+void
+gc_mark_requeue(struct gc_heap *heap, struct gc_object *object)
+{
+  if (gc_is_black(object)) {
+    reach(heap, object);
   }
 }
 
@@ -418,26 +441,47 @@ visit_parts(struct gc_heap *heap, struct gc_object *object)
   return 0;
 }
 
+/* Whether an object stays grey when it is visited and waits on grey_again. */
+static bool
+waits_again(const struct gc_heap *heap, const struct gc_object *object)
+{
+  if (object->kind != GC_KIND_THREAD) {
+    return object->age == GC_AGE_TOUCHED1;
+  }
+  if (gc_is_old(object)) {
+    return !GC_FAULTY(heap, OLD_THREAD_LEAVES);
+  }
+  return heap->phase != GC_PHASE_ATOMIC
+         && !GC_FAULTY(heap, THREAD_NOT_AGAIN);
+}
+
+/* One of age TOUCHED2 has now been seen twice since it was written, and is OLD
+ * again. */
+void
+gc_mark_settle(struct gc_heap *heap, struct gc_object *object)
+{
+  if (waits_again(heap, object)) {
+    gc_grey_push(heap, object, GC_GREY_AGAIN);
+    return;
+  }
+  gc_set_colour(heap, object, GC_BLACK);
+  if (object->age == GC_AGE_TOUCHED2 && !GC_FAULTY(heap, TOUCHED2_STAYS)) {
+    gc_set_age(heap, object, GC_AGE_OLD);
+  }
+}
+
 /* Visits an object that has just left its grey list. */
 static size_t
 visit(struct gc_heap *heap, struct gc_object *object)
 {
-  bool again = object->kind == GC_KIND_THREAD
-               && heap->phase != GC_PHASE_ATOMIC
-               && !GC_FAULTY(heap, THREAD_NOT_AGAIN);
-
-  if (again) {
-    gc_grey_push(heap, object, GC_GREY_AGAIN);
-  } else {
-    gc_set_colour(heap, object, GC_BLACK);
-  }
+  gc_mark_settle(heap, object);
   return visit_parts(heap, object);
 }
 
 size_t
 gc_mark_propagate(struct gc_heap *heap)
 {
-  struct gc_object *object = grey_pop(heap, GC_GREY_NOW);
+  struct gc_object *object = gc_grey_pop(heap, GC_GREY_NOW);
   size_t cost = visit(heap, object);
 
   if (GC_FAULTY(heap, GREY_FOREVER) && object->kind == GC_KIND_TABLE
@@ -511,7 +555,9 @@ remark_roots(struct gc_heap *heap)
 }
 
 /* The values of the upvalues of a thread that may be dead, as far as
- * somebody else has reached the upvalues. */
+ * somebody else has reached the upvalues. Such an upvalue may be older than
+ * its thread, which a minor collection then frees: closed by that, it is
+ * black, and nobody would visit it again if it is OLD. */
 static size_t
 remark_open_upvalues(struct gc_heap *heap, struct gc_thread *thread)
 {
@@ -523,6 +569,10 @@ remark_open_upvalues(struct gc_heap *heap, struct gc_thread *thread)
     if (!gc_is_white(&upvalue->head)
         && !GC_FAULTY(heap, REMARK_OPEN_UPVALUES)) {
       gc_mark_value(heap, upvalue->slot);
+      if (gc_value_is_object(upvalue->slot)
+          && !GC_FAULTY(heap, UPVALUE_CLOSED_UNAGED)) {
+        gc_age_child(heap, &upvalue->head, upvalue->slot->as.object);
+      }
     }
   }
   return cost;
@@ -556,16 +606,18 @@ remark_open_threads(struct gc_heap *heap)
   return cost;
 }
 
-/* Step 3 of the atomic phase: each object is visited, then all that it leads
- * to. */
+/* Step 3 of the atomic phase: each object that waited when the phase began is
+ * visited, then all that it leads to. */
 static size_t
-revisit(struct gc_heap *heap)
+revisit(struct gc_heap *heap, struct gc_object *waiting)
 {
   size_t cost = 0;
 
-  while (heap->grey_again != NULL) {
-    struct gc_object *object = grey_pop(heap, GC_GREY_AGAIN);
+  while (waiting != NULL) {
+    struct gc_object *object = waiting;
 
+    waiting = *gc_grey_link(object);
+    relist(heap, object, GC_GREY_NONE);
     if (GC_FAULTY(heap, REMARK_TOUCHED) && object->kind == GC_KIND_TABLE) {
       gc_set_colour(heap, object, GC_BLACK);
       continue;
@@ -581,14 +633,16 @@ revisit(struct gc_heap *heap)
 size_t
 gc_mark_atomic(struct gc_heap *heap)
 {
+  struct gc_object *waiting = heap->grey_again;
   size_t cost = 0;
 
   gc_set_phase(heap, GC_PHASE_ATOMIC);
+  heap->grey_again = NULL;
   remark_roots(heap);
   cost += propagate_all(heap);
   cost += remark_open_threads(heap);
   cost += propagate_all(heap);
-  cost += revisit(heap);
+  cost += revisit(heap, waiting);
   if (!GC_FAULTY(heap, WHITE_NOT_FLIPPED)
       && !GC_FAULTY(heap, WHITE_FLIPPED_LATE)) {
     gc_flip(heap);

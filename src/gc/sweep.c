@@ -77,8 +77,8 @@ gc_object_free(struct gc_heap *heap, struct gc_object *object)
   }
 }
 
-static void
-free_first(struct gc_heap *heap, struct gc_object **list)
+void
+gc_free_first(struct gc_heap *heap, struct gc_object **list)
 {
   struct gc_object *object = *list;
 
@@ -109,7 +109,7 @@ after_dead(struct gc_heap *heap, struct gc_object **link)
     return link;
   }
   if (GC_FAULTY(heap, SWEEP_FREES_LIVE) && !gc_is_dead(heap, next)) {
-    free_first(heap, link);
+    gc_free_first(heap, link);
   } else if (GC_FAULTY(heap, SWEEP_SKIPS)) {
     return &next->next;
   }
@@ -124,7 +124,7 @@ gc_sweep_some(struct gc_heap *heap, size_t limit)
 
   for (; *link != NULL && count < limit; count++) {
     if (gc_is_dead(heap, *link)) {
-      free_first(heap, link);
+      gc_free_first(heap, link);
       link = after_dead(heap, link);
     } else {
       whiten(heap, *link);
@@ -151,7 +151,7 @@ static void
 free_list(struct gc_heap *heap, struct gc_object **list)
 {
   while (*list != NULL) {
-    free_first(heap, list);
+    gc_free_first(heap, list);
   }
 }
 
