@@ -75,7 +75,9 @@ unit_tests = \
 	%D%/test_shadow_flow \
 	%D%/test_shadow_streams \
 	%D%/test_shrink \
-	%D%/test_traits
+	%D%/test_tally \
+	%D%/test_traits \
+	%D%/test_vacuity
 
 %C%_test_mutator_SOURCES = %D%/test_mutator.c fuzz/mutator.c
 
