@@ -215,6 +215,95 @@ test_lab_refusals_wait_for_an_operation_that_may_answer(void **state)
   assert_int_equal(result.ops_run, 7);
 }
 
+/* Would catch a stream that goes on with a state that a finalizer has asked to
+ * close, or that does not tell where it ended. */
+static void
+test_lab_finalizer_that_asks_for_it_ends_the_stream(void **state)
+{
+  (void)state;
+  struct lab_result result = run_text("newfin r0 close 1\n"
+                                      "nil r0\n"
+                                      "collect\n"
+                                      "newtable r1 0 0\n",
+                                      &plain);
+  assert_int_equal(result.verdict, LAB_CLEAN);
+  assert_true(result.close_was_asked);
+  assert_int_equal(result.ops_run, 3);
+  assert_int_equal(result.op_index, 3);
+  /* While the state is closed anyway it changes nothing. */
+  result = run_text("newfin r0 close 1\nclose\nnil r0\n", &plain);
+  assert_int_equal(result.verdict, LAB_CLEAN);
+  assert_false(result.close_was_asked);
+  assert_int_equal(result.ops_run, 2);
+}
+
+/* Would catch an endless search for a phase that is never rested in, a false
+ * "no progress", and a mode that setup does not hand on. */
+static void
+test_lab_runto_makes_one_collection_in_generational_mode(void **state)
+{
+  (void)state;
+  const char *start = "setup fresh small generational\nnewtable r0 0 0\n";
+  const char *more = "setup fresh small generational\nnewtable r0 0 0\n"
+                     "runto propagate\nrunto sweep\nfinish\n";
+  struct lab_result before = run_text(start, &plain);
+  struct lab_result after = run_text(more, &plain);
+  assert_int_equal(before.verdict, LAB_CLEAN);
+  assert_int_equal(after.verdict, LAB_CLEAN);
+  assert_int_equal(after.micro_steps, before.micro_steps + 2);
+}
+
+struct refusals {
+  struct lab_observer observer;
+  size_t count;       /* in the operation that runs */
+  size_t by_index[8]; /* what each met */
+  uint8_t status[8];
+};
+
+static void
+count_refusal(struct lab_observer *observer, const struct subject_event *event)
+{
+  struct refusals *refusals = (struct refusals *)observer;
+  refusals->count += event->type == SUBJECT_EVENT_REFUSED;
+}
+
+static void
+note_refusals(struct lab_observer *observer, size_t index, struct op op,
+              enum subject_status status)
+{
+  struct refusals *refusals = (struct refusals *)observer;
+  (void)op;
+  assert_true(index < 8);
+  refusals->by_index[index] = refusals->count;
+  refusals->status[index] = (uint8_t)status;
+  refusals->count = 0;
+}
+
+/* Would catch a want of memory that strikes early, is over before the
+ * operation that it hit, or outlasts it; and one that an operation which
+ * allocates less uses up. */
+static void
+test_lab_out_of_memory_lasts_for_one_operation(void **state)
+{
+  (void)state;
+  struct refusals refusals = {.observer = {.event = count_refusal,
+                                           .operation_end = note_refusals}};
+  struct lab_options options = {.observer = &refusals.observer};
+  struct lab_result result = run_text("stop\n"
+                                      "outofmem 1\n"
+                                      "newtable r0 0 0\n"
+                                      "nil r1\n"
+                                      "newtable r2 4 4\n"
+                                      "newtable r3 0 0\n",
+                                      &options);
+  assert_int_equal(result.verdict, LAB_CLEAN);
+  assert_int_equal(refusals.by_index[2], 0);
+  assert_true(refusals.by_index[4] >= 1);
+  assert_int_equal(refusals.status[4], SUBJECT_NO_MEMORY);
+  assert_int_equal(refusals.by_index[5], 0);
+  assert_int_equal(refusals.status[5], SUBJECT_DONE);
+}
+
 struct order {
   struct lab_observer observer;
   size_t begun, ended, events_outside;
@@ -283,6 +372,10 @@ main(void)
       cmocka_unit_test(test_lab_resolved_stream_runs_alike_without_skips),
       cmocka_unit_test(
           test_lab_refusals_wait_for_an_operation_that_may_answer),
+      cmocka_unit_test(test_lab_finalizer_that_asks_for_it_ends_the_stream),
+      cmocka_unit_test(
+          test_lab_runto_makes_one_collection_in_generational_mode),
+      cmocka_unit_test(test_lab_out_of_memory_lasts_for_one_operation),
       cmocka_unit_test(test_lab_observer_sees_operations_and_their_events),
   };
   lab = lab_new();

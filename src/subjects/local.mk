@@ -6,6 +6,7 @@ noinst_LIBRARIES += %D%/libpenumbra_subjects.a
 %C%_libpenumbra_subjects_a_SOURCES = \
 	%D%/model.c \
 	%D%/model.h \
+	%D%/model_natives.c \
 	%D%/model_objects.c \
 	%D%/model_stack.h \
 	%D%/model_survey.c \

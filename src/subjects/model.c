@@ -20,67 +20,18 @@
 #include "subjects/model_stack.h"
 #include "subjects/subjects.h"
 
+_Static_assert((int)GC_MODE_INCREMENTAL == (int)OP_MODE_INCREMENTAL &&
+                   (int)GC_MODE_GENERATIONAL == (int)OP_MODE_GENERATIONAL,
+               "modes");
+_Static_assert(
+    (int)GC_PARAMETER_PAUSE == (int)OP_PARAMETER_PAUSE &&
+        (int)GC_PARAMETER_STEP_MULTIPLIER == (int)OP_PARAMETER_STEPMUL &&
+        (int)GC_PARAMETER_STEP_SIZE == (int)OP_PARAMETER_STEPSIZE &&
+        (int)GC_PARAMETER_MINOR_MULTIPLIER == (int)OP_PARAMETER_MINORMUL &&
+        (int)GC_PARAMETER_MAJOR_MULTIPLIER == (int)OP_PARAMETER_MAJORMUL,
+    "parameters");
+
 enum { RETURN_SHIFT = 8, RESUME_SHIFT = 16 };
-
-/* ---- light C functions ----------------------------------------------- */
-
-static void
-do_nothing(struct gc_thread *thread)
-{
-  (void)thread;
-}
-
-static void
-make_table(struct gc_thread *thread)
-{
-  (void)gc_new_table(thread, 0, 0); /* a closer may fail: it is no matter */
-}
-
-static void
-step(struct gc_thread *thread)
-{
-  gc_step(gc_heap_of(thread), 0);
-}
-
-static void
-collect(struct gc_thread *thread)
-{
-  gc_collect(gc_heap_of(thread));
-}
-
-/* Numbers 4 to 7 do the same; they must be functions of their own, since a
- * light C function is told by its address. */
-static void
-do_nothing_too(struct gc_thread *thread)
-{
-  if (thread)
-    do_nothing(thread);
-}
-
-static void
-make_table_too(struct gc_thread *thread)
-{
-  if (thread)
-    make_table(thread);
-}
-
-static void
-step_too(struct gc_thread *thread)
-{
-  if (thread)
-    step(thread);
-}
-
-static void
-collect_too(struct gc_thread *thread)
-{
-  if (thread)
-    collect(thread);
-}
-
-const gc_native model_natives[MODEL_NATIVES] = {
-    do_nothing,     make_table,     step,     collect,
-    do_nothing_too, make_table_too, step_too, collect_too};
 
 /* ---- events ---------------------------------------------------------- */
 
@@ -131,6 +82,8 @@ pass_on(struct gc_listener *listener, const struct gc_event *event)
                                   [GC_EVENT_EMERGENCY] =
                                       SUBJECT_EVENT_EMERGENCY,
                                   [GC_EVENT_MODE] = SUBJECT_EVENT_MODE};
+  if (event->type == GC_EVENT_WARNING)
+    return; /* tell_warning() has told it, with its text */
   struct subject_instance *model = (struct subject_instance *)listener;
   struct subject_event told = {.type = types[event->type],
                                .base = (uint64_t)(uintptr_t)event->object,
@@ -154,6 +107,22 @@ tell_assertion(void *user, const char *text)
   model->env.sink->event(model->env.sink, &told);
 }
 
+static void
+tell_warning(void *user, const char *text)
+{
+  struct subject_instance *model = user;
+  struct subject_event told = {.type = SUBJECT_EVENT_WARNING, .text = text};
+  model->env.sink->event(model->env.sink, &told);
+}
+
+void
+model_ask_to_close(struct gc_heap *heap)
+{
+  struct subject_instance *model = (struct subject_instance *)heap->listener;
+  struct subject_event told = {.type = SUBJECT_EVENT_CLOSE_ASKED};
+  model->env.sink->event(model->env.sink, &told);
+}
+
 /* ---- open and close -------------------------------------------------- */
 
 static bool
@@ -163,16 +132,40 @@ make_driver(struct gc_thread *thread)
          gc_raw_seti(thread, GC_INDEX_REGISTRY, MODEL_DRIVER) == GC_OK;
 }
 
-/* The collector stands still meanwhile: nobody can watch it yet. */
 static bool
-set_up(struct gc_heap *heap)
+keep_string(struct gc_thread *thread, int64_t key, const char *bytes,
+            size_t length)
+{
+  return gc_push_string(thread, bytes, length) == GC_OK &&
+         gc_raw_seti(thread, GC_INDEX_REGISTRY, key) == GC_OK;
+}
+
+/* What finalizers name. */
+static bool
+keep_names(struct gc_thread *thread)
+{
+  static const char error[] = "as the finalizer's behaviour says";
+  char global_0[OP_STRING_MAX], global_1[OP_STRING_MAX], field[OP_STRING_MAX];
+  return keep_string(thread, MODEL_GLOBAL_0, global_0,
+                     op_string_global(0, global_0)) &&
+         keep_string(thread, MODEL_GLOBAL_1, global_1,
+                     op_string_global(1, global_1)) &&
+         keep_string(thread, MODEL_FIELD, field, op_string_name(0, field)) &&
+         keep_string(thread, MODEL_ERROR, error, sizeof error - 1);
+}
+
+/* The collector makes no step of its own meanwhile: nobody can watch it
+ * yet. */
+static bool
+set_up(struct gc_heap *heap, uint8_t mode)
 {
   struct gc_thread *main_thread = gc_main_thread(heap);
   gc_stop(heap);
-  if (!make_driver(main_thread) ||
+  if (!make_driver(main_thread) || !keep_names(main_thread) ||
       gc_reserve(main_thread, OP_REGISTERS + GC_STACK_MIN) != GC_OK)
     return false;
   gc_set_top(main_thread, OP_REGISTERS);
+  gc_set_mode(heap, (enum gc_mode)mode);
   gc_restart(heap);
   return true;
 }
@@ -197,12 +190,13 @@ model_open(const struct subject_env *env)
   *model = (struct subject_instance){.listener = {pass_on}, .env = *env};
   struct gc_config config = {.allocate = env->allocate,
                              .user = env->allocator,
+                             .warn = tell_warning,
                              .listener = &model->listener,
                              .dialect = "lua54",
                              .fault = env->fault};
   gc_set_assertion_handler(tell_assertion, model);
   model->heap = gc_open(&config);
-  if (!model->heap || !set_up(model->heap)) {
+  if (!model->heap || !set_up(model->heap, env->mode)) {
     model_close(model);
     return NULL;
   }
@@ -350,15 +344,18 @@ yield(struct gc_thread *t, struct op op)
 /* ---- roots ----------------------------------------------------------- */
 
 static enum subject_status
-get_named(struct gc_thread *t, int32_t reg, bool globals, int32_t n)
+get_named(struct gc_thread *t, struct op op, bool globals,
+          struct subject_answer *answer)
 {
   if (globals)
     gc_raw_geti(t, GC_INDEX_REGISTRY, GC_REGISTRY_GLOBALS);
-  if (push_name(t, globals ? op_string_global : op_string_registry, n) != GC_OK)
+  if (push_name(t, globals ? op_string_global : op_string_registry,
+                op.b) != GC_OK)
     return give_up(t);
   gc_raw_get(t, globals ? -2 : GC_INDEX_REGISTRY);
-  gc_replace(t, slot(reg));
+  gc_replace(t, slot(op.a));
   gc_pop(t, globals ? 1 : 0);
+  answer->value[0] = model_value_answer(t, slot(op.a));
   return SUBJECT_DONE;
 }
 
@@ -409,7 +406,8 @@ get_reference(struct gc_thread *t, struct op op)
 }
 
 static enum subject_status
-perform_collector(struct gc_heap *heap, struct op op)
+perform_collector(struct gc_heap *heap, struct op op,
+                  struct subject_answer *answer)
 {
   switch (op.code) {
   case OP_STEP:
@@ -423,6 +421,18 @@ perform_collector(struct gc_heap *heap, struct op op)
     return SUBJECT_DONE;
   case OP_RESTART:
     gc_restart(heap);
+    return SUBJECT_DONE;
+  case OP_MODE:
+    gc_set_mode(heap, (enum gc_mode)op.a);
+    return SUBJECT_DONE;
+  case OP_MINOR:
+    for (int32_t i = 0; i < op.a; i++)
+      gc_step(heap, 0);
+    return SUBJECT_DONE;
+  case OP_PARAM:
+    gc_set_parameter(heap, (enum gc_parameter)op.a, (uint32_t)op.b);
+    answer->value[0] =
+        model_integer_answer(gc_parameter(heap, (enum gc_parameter)op.a));
     return SUBJECT_DONE;
   default:
     return SUBJECT_UNSUPPORTED;
@@ -471,11 +481,11 @@ model_perform(struct subject_instance *model, struct op op,
     gc_thread_close(gc_to_thread(t, slot(op.a)));
     return SUBJECT_DONE;
   case OP_GETGLOBAL:
-    return get_named(t, op.a, true, op.b);
+    return get_named(t, op, true, answer);
   case OP_SETGLOBAL:
     return set_global(t, op);
   case OP_GETREG:
-    return get_named(t, op.a, false, op.b);
+    return get_named(t, op, false, answer);
   case OP_SETREG:
     return set_named(t, GC_INDEX_REGISTRY, op_string_registry, op.a, op.b);
   case OP_REF:
@@ -488,10 +498,28 @@ model_perform(struct subject_instance *model, struct op op,
   case OP_COLLECT:
   case OP_STOP:
   case OP_RESTART:
-    return perform_collector(model->heap, op);
+  case OP_MODE:
+  case OP_MINOR:
+  case OP_PARAM:
+    return perform_collector(model->heap, op, answer);
   default:
     return model_perform_object(t, op, answer);
   }
+}
+
+bool
+model_rests_by_age(const struct subject_instance *model)
+{
+  const struct gc_heap *heap = model->heap;
+  return heap->cycle_mode == GC_MODE_GENERATIONAL &&
+         heap->phase == GC_PHASE_PROPAGATE && !heap->stepping;
+}
+
+/* In generational mode a step is a collection, whatever its kind. */
+static bool
+model_steps_are_whole(struct subject_instance *model)
+{
+  return gc_mode_of(model->heap) == GC_MODE_GENERATIONAL;
 }
 
 static void
@@ -512,7 +540,7 @@ static const char *const fault_names[] = {
 
 const struct subject subject_lua54 = {
     .name = "lua54",
-    .title = "the built-in collector, dialect of Lua 5.4, incremental",
+    .title = "the built-in collector, dialect of Lua 5.4",
     .capabilities = SUBJECT_CAN_SURVEY | SUBJECT_CAN_COLOUR | SUBJECT_CAN_STEP |
                     SUBJECT_CAN_EVENTS | SUBJECT_CAN_COUNT,
     .traits = &subject_traits_lua54,
@@ -522,4 +550,5 @@ const struct subject subject_lua54 = {
     .perform = model_perform,
     .micro_step = model_micro_step,
     .phase = model_phase,
+    .steps_are_whole = model_steps_are_whole,
     .survey = model_survey};

@@ -10,7 +10,7 @@
  * the registry; pushing them allocates nothing. Called as a closer it does
  * nothing.
  */
-#include "gc/gc.h"
+#include "gc/heap.h"
 #include "subjects/model.h"
 
 /* ---- closers --------------------------------------------------------- */
@@ -173,6 +173,8 @@ touch_sibling(struct gc_thread *t)
 static enum gc_status
 link_up(struct gc_thread *t)
 {
+  if (!push_field(t, OBJECT))
+    return GC_OK;
   push_global(t, MODEL_GLOBAL_0);
   int old = gc_top(t);
   gc_push_copy(t, OBJECT);
@@ -256,7 +258,7 @@ do_behaviour(struct gc_thread *t, enum op_word behaviour)
 static void
 behave(struct gc_thread *t, enum op_word behaviour)
 {
-  if (!gc_is_finalizing(gc_heap_of(t)) || do_behaviour(t, behaviour) == GC_OK)
+  if (!gc_heap_of(t)->finalizing || do_behaviour(t, behaviour) == GC_OK)
     return;
   push_kept(t, MODEL_ERROR);
   gc_raise(t);

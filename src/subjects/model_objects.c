@@ -15,8 +15,8 @@ model_integer_answer(int64_t value)
                                 .tag = SUBJECT_INTEGER};
 }
 
-static struct subject_value
-value_answer(const struct gc_thread *t, int index)
+struct subject_value
+model_value_answer(const struct gc_thread *t, int index)
 {
   struct subject_value v = {.tag = SUBJECT_NIL};
   switch (gc_type_of(t, index)) {
@@ -92,12 +92,13 @@ table_set(struct gc_thread *t, struct op op)
 }
 
 static enum subject_status
-table_gets(struct gc_thread *t, struct op op)
+table_gets(struct gc_thread *t, struct op op, struct subject_answer *answer)
 {
   if (push_name(t, op_string_name, op.c) != GC_OK)
     return give_up(t);
   gc_raw_get(t, slot(op.b));
   gc_replace(t, slot(op.a));
+  answer->value[0] = model_value_answer(t, slot(op.a));
   return SUBJECT_DONE;
 }
 
@@ -136,8 +137,8 @@ next(struct gc_thread *t, struct op op, struct subject_answer *answer)
     gc_push_nil(t);
     gc_push_nil(t);
   }
-  answer->value[0] = value_answer(t, -2);
-  answer->value[1] = value_answer(t, -1);
+  answer->value[0] = model_value_answer(t, -2);
+  answer->value[1] = model_value_answer(t, -1);
   gc_copy(t, -2, slot(op.b));
   gc_copy(t, -1, slot(op.c));
   gc_pop(t, 2);
@@ -299,6 +300,101 @@ load(struct gc_thread *t, struct op op)
   return SUBJECT_DONE;
 }
 
+/* ---- weak tables and finalizers -------------------------------------- */
+
+/* Pushes the string of a WEAK word, or nil. */
+static enum gc_status
+push_weak(struct gc_thread *t, int32_t weak)
+{
+  if (weak != OP_WEAK_NONE)
+    return push_name(t, op_string_weak, weak);
+  gc_push_nil(t);
+  return GC_OK;
+}
+
+/* Pushes what __gc is to be for a BEHAVIOUR word. */
+static void
+push_behaviour(struct gc_thread *t, int32_t behaviour)
+{
+  if (behaviour == OP_BEHAVIOUR_NONE)
+    gc_push_nil(t);
+  else if (behaviour == OP_BEHAVIOUR_NUMBER)
+    gc_push_integer(t, 1);
+  else
+    gc_push_native(t, model_natives[MODEL_BEHAVIOURS + behaviour]);
+}
+
+/* table.__mode := weak */
+static enum gc_status
+store_mode(struct gc_thread *t, int table, int32_t weak)
+{
+  if (push_name(t, op_string_event, OP_EVENT_MODE) != GC_OK ||
+      push_weak(t, weak) != GC_OK)
+    return GC_NO_MEMORY;
+  return gc_raw_set(t, table);
+}
+
+/* table.__gc := behaviour */
+static enum gc_status
+store_behaviour(struct gc_thread *t, int table, int32_t behaviour)
+{
+  if (push_name(t, op_string_event, OP_EVENT_GC) != GC_OK)
+    return GC_NO_MEMORY;
+  push_behaviour(t, behaviour);
+  return gc_raw_set(t, table);
+}
+
+/* Pushes a fresh table with a fresh metatable that says it is weak. */
+static enum gc_status
+push_weak_table(struct gc_thread *t, int32_t weak)
+{
+  if (gc_new_table(t, 0, 0) != GC_OK || gc_new_table(t, 0, 0) != GC_OK ||
+      store_mode(t, gc_top(t), weak) != GC_OK)
+    return GC_NO_MEMORY;
+  gc_set_metatable(t, -2);
+  return GC_OK;
+}
+
+/* The chain grows at its end, which the top of the stack holds. */
+static enum subject_status
+ephemerons(struct gc_thread *t, struct op op)
+{
+  int result = gc_top(t) + 1, weak = result + 1;
+  if (gc_new_table(t, 2, 0) != GC_OK ||
+      push_weak_table(t, OP_WEAK_KEYS) != GC_OK ||
+      gc_new_table(t, 0, 0) != GC_OK)
+    return give_up(t);
+  gc_push_copy(t, -1);
+  if (gc_raw_seti(t, result, 1) != GC_OK)
+    return give_up(t);
+  for (int32_t i = 1; i < op.b; i++) {
+    if (gc_new_table(t, 0, 0) != GC_OK)
+      return give_up(t);
+    gc_push_copy(t, -2);
+    gc_push_copy(t, -2);
+    if (gc_raw_set(t, weak) != GC_OK)
+      return give_up(t);
+    gc_replace(t, -2);
+  }
+  gc_push_boolean(t, true);
+  if (gc_raw_set(t, weak) != GC_OK || gc_raw_seti(t, result, 2) != GC_OK)
+    return give_up(t);
+  return deliver(t, GC_OK, op.a);
+}
+
+/* Marks last: from then on the object is owed its finalizer. */
+static enum subject_status
+new_finalizable(struct gc_thread *t, struct op op)
+{
+  enum gc_status status =
+      op.c ? gc_new_userdata(t, 0, 1) : gc_new_table(t, 0, 0);
+  if (status != GC_OK || gc_new_table(t, 0, 0) != GC_OK ||
+      store_behaviour(t, gc_top(t), op.b) != GC_OK)
+    return give_up(t);
+  gc_set_metatable(t, -2);
+  return deliver(t, GC_OK, op.a);
+}
+
 /* ---- load ------------------------------------------------------------ */
 
 static enum subject_status
@@ -410,7 +506,7 @@ model_perform_object(struct gc_thread *t, struct op op,
     gc_push_copy(t, slot(op.c));
     return finish_store(t, gc_raw_seti(t, slot(op.a), op.b));
   case OP_GETS:
-    return table_gets(t, op);
+    return table_gets(t, op, answer);
   case OP_SETS:
     return set_named(t, slot(op.a), op_string_name, op.b, op.c);
   case OP_DELETE:
@@ -459,6 +555,16 @@ model_perform_object(struct gc_thread *t, struct op op,
     return SUBJECT_DONE;
   case OP_LOAD:
     return load(t, op);
+  case OP_SETMODE:
+    return finish_store(t, store_mode(t, slot(op.a), op.b));
+  case OP_NEWWEAK:
+    return deliver(t, push_weak_table(t, op.b), op.a);
+  case OP_EPHEMERONS:
+    return ephemerons(t, op);
+  case OP_SETGC:
+    return finish_store(t, store_behaviour(t, slot(op.a), op.b));
+  case OP_NEWFIN:
+    return new_finalizable(t, op);
   case OP_CHURN:
     return churn(t, op.a);
   case OP_CHAIN:

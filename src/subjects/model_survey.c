@@ -11,6 +11,7 @@
  * shown as a register beyond the 16, which between operations none may be.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "gc/heap.h"
 #include "subjects/model.h"
@@ -37,6 +38,14 @@ _Static_assert((int)GC_GREY_NOW == (int)SUBJECT_GREY_NOW &&
                    (int)GC_GREY_AGAIN == (int)SUBJECT_GREY_AGAIN &&
                    (int)GC_GREY_ALLWEAK == (int)SUBJECT_GREY_ALLWEAK,
                "grey lists");
+_Static_assert((int)GC_AGE_NEW == (int)SUBJECT_AGE_NEW &&
+                   (int)GC_AGE_SURVIVAL == (int)SUBJECT_AGE_SURVIVAL &&
+                   (int)GC_AGE_OLD0 == (int)SUBJECT_AGE_OLD0 &&
+                   (int)GC_AGE_OLD1 == (int)SUBJECT_AGE_OLD1 &&
+                   (int)GC_AGE_OLD == (int)SUBJECT_AGE_OLD &&
+                   (int)GC_AGE_TOUCHED1 == (int)SUBJECT_AGE_TOUCHED1 &&
+                   (int)GC_AGE_TOUCHED2 == (int)SUBJECT_AGE_TOUCHED2,
+               "ages");
 
 struct survey {
   struct subject_visitor *visitor;
@@ -62,6 +71,11 @@ may_follow(const struct survey *s, const void *link, const char *where)
 }
 
 /* ---- values and edges ------------------------------------------------ */
+
+/* Which sides of a table are weak. */
+struct weakness {
+  bool keys, values;
+};
 
 uint64_t
 model_native_number(gc_native native)
@@ -123,6 +137,37 @@ object_value(const void *object)
   return (struct subject_value){.bits = BASE(object), .tag = SUBJECT_OBJECT};
 }
 
+/* By what the metatable says now. Only a short string counts as __mode. */
+static struct weakness
+weakness_of(const struct survey *s, const struct gc_table *table)
+{
+  const struct gc_table *metatable = table->metatable;
+  struct weakness weak = {false, false};
+  if (s->dead || !metatable || !is_live(s, metatable) ||
+      (metatable->node_count && !is_live(s, metatable->nodes)))
+    return weak;
+  struct gc_value key = {.tag = GC_TAG_OBJECT,
+                         .as.object = &s->heap->names[GC_NAME_MODE]->head};
+  const struct gc_value *mode = gc_table_get(metatable, &key);
+  if (!mode || !gc_value_is_object(mode) || !is_live(s, mode->as.object) ||
+      mode->as.object->kind != GC_KIND_STRING_SHORT)
+    return weak;
+  const char *bytes = ((const struct gc_string *)mode->as.object)->bytes;
+  weak.keys = strchr(bytes, 'k') != NULL;
+  weak.values = strchr(bytes, 'v') != NULL;
+  return weak;
+}
+
+/* Whether a weak side loses such a value: an object that is no string. What is
+ * no live block any more is said to be one: it shows as dangling. */
+static bool
+may_be_lost(const struct survey *s, const struct gc_value *value)
+{
+  return gc_value_is_object(value) &&
+         (!is_live(s, value->as.object) ||
+          value->as.object->kind > GC_KIND_STRING_LONG);
+}
+
 static void
 edge(const struct survey *s, enum subject_label label, struct subject_value key,
      struct subject_value value)
@@ -169,21 +214,31 @@ is_internal_key(const struct survey *s, const struct gc_table *table,
          s->heap->registry.as.object == &table->head;
 }
 
+/* Nil-valued entries are none, and so are keys that only their node knows. */
 static void
 entry(const struct survey *s, const struct gc_table *table,
-      const struct gc_value *key, const struct gc_value *value)
+      struct weakness weak, const struct gc_value *key,
+      const struct gc_value *value)
 {
-  if (value->tag == GC_TAG_NIL)
+  if (value->tag == GC_TAG_NIL || s->dead)
     return;
-  edge(s,
-       is_internal_key(s, table, key) ? SUBJECT_LABEL_INTERNAL
-                                      : SUBJECT_LABEL_ENTRY,
-       value_of(key), value_of(value));
+  struct subject_edge e = {.key = value_of(key), .value = value_of(value)};
+  e.label = is_internal_key(s, table, key) ? SUBJECT_LABEL_INTERNAL
+                                           : SUBJECT_LABEL_ENTRY;
+  if (weak.keys && may_be_lost(s, key)) {
+    e.key_strength = SUBJECT_WEAK;
+    if (gc_value_is_object(value))
+      e.value_strength = SUBJECT_EPHEMERON;
+  }
+  if (weak.values)
+    e.value_strength = may_be_lost(s, value) ? SUBJECT_WEAK : SUBJECT_STRONG;
+  s->visitor->edge(s->visitor, &e);
 }
 
 static void
 survey_table(const struct survey *s, const struct gc_table *table)
 {
+  struct weakness weak = weakness_of(s, table);
   part(s, table->array, table->array_size * sizeof *table->array);
   part(s, table->nodes, table->node_count * sizeof *table->nodes);
   plain_edge(s, SUBJECT_LABEL_METATABLE, table->metatable);
@@ -192,12 +247,12 @@ survey_table(const struct survey *s, const struct gc_table *table)
     return;
   for (uint32_t i = 0; i < table->array_size; i++) {
     struct gc_value key = {.tag = GC_TAG_INTEGER, .as.integer = i + 1};
-    entry(s, table, &key, &table->array[i]);
+    entry(s, table, weak, &key, &table->array[i]);
   }
   if (table->node_count && !may_follow(s, table->nodes, "hash part of a table"))
     return;
   for (uint32_t i = 0; i < table->node_count; i++)
-    entry(s, table, &table->nodes[i].key, &table->nodes[i].value);
+    entry(s, table, weak, &table->nodes[i].key, &table->nodes[i].value);
 }
 
 static void
@@ -437,7 +492,7 @@ survey_contents(const struct survey *s, const struct gc_object *object)
 
 static void
 survey_object(struct survey *s, const struct gc_object *object,
-              enum subject_list list, bool swept)
+              enum subject_list list, enum subject_segment segment, bool swept)
 {
   struct subject_object shown = {
       .base = BASE(object),
@@ -445,9 +500,13 @@ survey_object(struct survey *s, const struct gc_object *object,
       .kind = object->kind,
       .colour = (uint8_t)gc_colour_of(s->heap, object),
       .list = (uint8_t)list,
-      .flags =
-          (uint8_t)((swept ? SUBJECT_OBJECT_SWEPT : 0) |
-                    (object->mark & GC_MARK_FIXED ? SUBJECT_OBJECT_FIXED : 0))};
+      .age = object->age,
+      .segment = (uint8_t)segment,
+      .flags = swept ? SUBJECT_OBJECT_SWEPT : 0};
+  if (object->mark & GC_MARK_FIXED)
+    shown.flags |= SUBJECT_OBJECT_FIXED;
+  if (object->mark & GC_MARK_FINALIZABLE)
+    shown.flags |= SUBJECT_OBJECT_MARKED;
   s->dead = gc_is_dead(s->heap, object);
   if (object->kind <= GC_KIND_STRING_LONG) {
     const struct gc_string *string = (const struct gc_string *)object;
@@ -479,10 +538,50 @@ sweep_phase_of(enum subject_list list)
   }
 }
 
+/* Where the parts of a list begin, while cycles go by age. */
+struct parts {
+  const struct gc_object *survival, *old1, *really_old;
+};
+
+static struct parts
+parts_of(const struct gc_heap *heap, enum subject_list list)
+{
+  switch (list) {
+  case SUBJECT_LIST_ALL:
+    return (struct parts){heap->survival, heap->old1, heap->really_old};
+  case SUBJECT_LIST_FINALIZABLE:
+    return (struct parts){heap->finalizable_survival, heap->finalizable_old1,
+                          heap->finalizable_really_old};
+  default:
+    return (struct parts){NULL, NULL, NULL};
+  }
+}
+
+/* The part that object lies in, if the one before it lies in segment. Parts
+ * may be empty. */
+static enum subject_segment
+segment_of(const struct parts *parts, enum subject_segment segment,
+           const struct gc_object *object)
+{
+  if (object == parts->survival && segment < SUBJECT_SEGMENT_SURVIVAL)
+    segment = SUBJECT_SEGMENT_SURVIVAL;
+  if (object == parts->old1 && segment < SUBJECT_SEGMENT_OLD1)
+    segment = SUBJECT_SEGMENT_OLD1;
+  if (object == parts->really_old)
+    segment = SUBJECT_SEGMENT_OLD;
+  return segment;
+}
+
 static void
 survey_list(struct survey *s, struct gc_object *const *head,
             enum subject_list list, const char *name)
 {
+  struct parts parts = parts_of(s->heap, list);
+  bool has_parts = s->heap->cycle_mode == GC_MODE_GENERATIONAL &&
+                   (list == SUBJECT_LIST_ALL ||
+                    list == SUBJECT_LIST_FINALIZABLE);
+  enum subject_segment segment =
+      has_parts ? SUBJECT_SEGMENT_NEW : SUBJECT_SEGMENT_NONE;
   enum gc_phase phase = (enum gc_phase)s->heap->phase;
   enum gc_phase sweep = sweep_phase_of(list);
   bool swept = phase >= sweep;
@@ -491,7 +590,9 @@ survey_list(struct survey *s, struct gc_object *const *head,
       swept = false;
     if (!may_follow(s, *link, name))
       return;
-    survey_object(s, *link, list, swept);
+    if (has_parts)
+      segment = segment_of(&parts, segment, *link);
+    survey_object(s, *link, list, segment, swept);
   }
 }
 
@@ -581,6 +682,8 @@ model_survey(struct subject_instance *model, struct subject_visitor *visitor)
   struct survey s = {.visitor = visitor, .heap = model->heap};
   struct subject_heap heap = {.bytes = gc_bytes(s.heap) + sizeof *model,
                               .phase = (uint8_t)model_phase(model),
+                              .mode = (uint8_t)gc_mode_of(s.heap),
+                              .by_age = model_rests_by_age(model),
                               .stopped = gc_is_stopped(s.heap)};
   visitor->heap(visitor, &heap);
   survey_root(&s, model);
@@ -592,5 +695,10 @@ model_survey(struct subject_instance *model, struct subject_visitor *visitor)
   survey_list(&s, &s.heap->fixed, SUBJECT_LIST_FIXED, "list of fixed objects");
   survey_grey_list(&s, s.heap->grey, SUBJECT_GREY_NOW, s.heap->sequence);
   survey_grey_list(&s, s.heap->grey_again, SUBJECT_GREY_AGAIN,
+                   s.heap->sequence);
+  survey_grey_list(&s, s.heap->grey_weak, SUBJECT_GREY_WEAK, s.heap->sequence);
+  survey_grey_list(&s, s.heap->grey_ephemeron, SUBJECT_GREY_EPHEMERON,
+                   s.heap->sequence);
+  survey_grey_list(&s, s.heap->grey_allweak, SUBJECT_GREY_ALLWEAK,
                    s.heap->sequence);
 }
