@@ -16,9 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena/arena.h"
 #include "report/json.h"
 #include "report/report.h"
 #include "report/summary.h"
+#include "subjects/subjects.h"
 
 static const struct subject subject = {.name = "mock", .title = "a mock"};
 static struct op ops[] = {{OP_NIL, 1, 0, 0}, {OP_SETI, 0, 3, 1}};
@@ -441,6 +443,72 @@ test_report_events_of_collections_have_words(void **state)
   oracle_free(oracle);
 }
 
+/* Where the block of a birth number was: blocks lie apart, in their order. */
+static uint64_t
+base_of(const struct lab *lab, uint32_t number)
+{
+  uint64_t base = ARENA_BASE;
+
+  while (oracle_number(lab_oracle(lab), base) != number)
+    base += ARENA_GRANULE;
+  return base;
+}
+
+/* The text of the last event that a history holds after all that came. */
+static const char *
+last_text(const struct report_history *history)
+{
+  return history->events[(history->event_count - 1) % REPORT_HISTORY_MAX].text;
+}
+
+/* Would catch a history that leaves out what a finalizer or a minor collection
+ * did to the objects of a finding, or that is crowded by what others met. */
+static void
+test_report_history_follows_finalizers_and_ages(void **state)
+{
+  struct lab *lab = lab_new();
+  struct oracle_finding finding = {.law = LAW_FREED_LIVE, .object_count = 1};
+  struct report_history history;
+  struct report_historian historian;
+  struct stream empty = {NULL, 0};
+  struct lab_options options = {.observer = &historian.observer};
+  struct lab_result result;
+  const struct subject_event events[] = {
+      {.type = SUBJECT_EVENT_RELISTED,
+       .kind = SUBJECT_KIND_TABLE,
+       .from = SUBJECT_LIST_ALL,
+       .to = SUBJECT_LIST_FINALIZABLE},
+      {.type = SUBJECT_EVENT_FINALIZER, .kind = SUBJECT_KIND_TABLE},
+      {.type = SUBJECT_EVENT_FINALIZED, .kind = SUBJECT_KIND_TABLE},
+      {.type = SUBJECT_EVENT_AGED,
+       .kind = SUBJECT_KIND_TABLE,
+       .to = SUBJECT_AGE_SURVIVAL},
+  };
+  static const char *const texts[] = {
+      "moves from the list of all to the finalizable", "is called",
+      "has returned", "ages from new to survival"};
+
+  (void)state;
+  assert_non_null(lab);
+  finding.objects[0].number = 2;
+  report_history_start(&history, &finding);
+  report_historian_init(&historian, &history, lab);
+  lab_run(lab, &subject_lua54, &empty, &options, &result);
+  for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+    uint64_t count = history.event_count;
+    struct subject_event event = events[i];
+
+    event.base = base_of(lab, 2);
+    historian.observer.event(&historian.observer, &event);
+    assert_int_equal(history.event_count, count + 1);
+    assert_non_null(strstr(last_text(&history), texts[i]));
+    event.base = base_of(lab, 3);
+    historian.observer.event(&historian.observer, &event);
+    assert_int_equal(history.event_count, count + 1);
+  }
+  lab_free(lab);
+}
+
 /* Would catch a line that hides why a stream ended early. */
 static void
 test_report_line_tells_that_a_finalizer_closed_the_state(void **state)
@@ -473,6 +541,7 @@ main(void)
       cmocka_unit_test(test_report_history_is_bounded),
       cmocka_unit_test(test_report_summary_adds_all_counters),
       cmocka_unit_test(test_report_summary_tells_each_law),
+      cmocka_unit_test(test_report_history_follows_finalizers_and_ages),
       cmocka_unit_test(test_report_events_of_collections_have_words),
       cmocka_unit_test(
           test_report_line_tells_that_a_finalizer_closed_the_state),
