@@ -24,8 +24,10 @@ noinst_LIBRARIES += %D%/libpenumbra_oracle.a
 	%D%/shadow.h \
 	%D%/shadow_admit.c \
 	%D%/shadow_apply.c \
+	%D%/shadow_finalize.c \
 	%D%/shadow_flow.c \
 	%D%/shadow_internal.h \
+	%D%/shadow_make.c \
 	%D%/shadow_memory.c \
 	%D%/shadow_reach.c \
 	%D%/shadow_table.c \

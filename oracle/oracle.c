@@ -78,11 +78,13 @@ oracle_free(struct oracle *oracle)
 }
 
 void
-oracle_begin(struct oracle *oracle, const struct subject *subject, bool large)
+oracle_begin(struct oracle *oracle, const struct subject *subject, bool large,
+             uint8_t mode)
 {
   oracle->subject = subject;
   oracle->instance = NULL;
   shadow_clear(oracle->shadow, large);
+  shadow_set_mode(oracle->shadow, mode, subject->traits->generational);
   blocks_clear(&oracle->blocks);
   survey_clear(&oracle->survey);
   bind_clear(&oracle->binding);
@@ -174,6 +176,7 @@ oracle_operation_begin(struct oracle *oracle, struct op op)
   if (op_infos[op.code].flags & OP_OPEN || shadow_may_close(oracle->shadow, op))
     catch_up(oracle);
   tally_operation_begin(oracle, op);
+  shadow_begin(oracle->shadow, op);
   oracle->op = op;
   oracle->in_operation = true;
   oracle->refused = 0;
@@ -231,6 +234,26 @@ follow(struct oracle *oracle, enum subject_status status,
   }
 }
 
+/* An operation on the collector: of the heap the shadow stays as it is. What a
+ * parameter reads back as is the affair of the laws of pacing. */
+static void
+follow_steering(struct oracle *oracle, enum subject_status status,
+                const struct subject_answer *answer)
+{
+  char message[SHADOW_MESSAGE_MAX] = "";
+  if (shadow_apply(oracle->shadow, oracle->op, status, NULL, message) !=
+      SHADOW_OK)
+    accuse_answer(oracle, message);
+  check_closings(oracle, NULL, 0);
+  if (oracle_is_over(oracle))
+    return;
+  shadow_reach(oracle->shadow);
+  if (oracle->op.code == OP_PARAM && status == SUBJECT_DONE && answer &&
+      oracle_applies(oracle, LAW_ANSWER) &&
+      answer->value[0].tag != SUBJECT_INTEGER)
+    accuse_answer(oracle, "what reads back is no integer");
+}
+
 static void
 judge_deaths(struct oracle *oracle)
 {
@@ -264,13 +287,12 @@ oracle_operation_end(struct oracle *oracle, enum subject_status status,
   accuse_atomic(oracle);
   if (oracle_is_over(oracle) || !judge_status(oracle, status))
     return;
-  bool is_steering = op_infos[code].flags & OP_STEERS;
-  if (is_steering && status == SUBJECT_ERROR)
-    accuse_answer(oracle, "an operation on the collector raised an error");
-  if (is_steering)
-    check_closings(oracle, NULL, 0);
-  if (is_steering || code == OP_SETUP || code == OP_CLOSE)
-    return; /* the shadow stays as it is, and deaths were judged */
+  if (op_infos[code].flags & OP_STEERS) {
+    follow_steering(oracle, status, answer); /* deaths were judged */
+    return;
+  }
+  if (code == OP_SETUP || code == OP_CLOSE)
+    return;
   follow(oracle, status, answer);
   if (oracle_is_over(oracle))
     return;

@@ -96,10 +96,10 @@ enum oracle_when {
 struct oracle *oracle_new(const struct oracle_config *config);
 void oracle_free(struct oracle *oracle);
 
-/* instance may still be NULL: oracle_attach gives it once open() is back. The
- * events of open() come in between. */
+/* The events of open() follow, and then oracle_attach gives the instance. mode:
+ * that of open(), OP_MODE_*. */
 void oracle_begin(struct oracle *oracle, const struct subject *subject,
-                  bool large);
+                  bool large, uint8_t mode);
 void oracle_attach(struct oracle *oracle, struct subject_instance *instance);
 bool oracle_admits(const struct oracle *oracle, struct op op);
 void oracle_operation_begin(struct oracle *oracle, struct op op);

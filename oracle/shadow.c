@@ -75,7 +75,7 @@ shadow_new_in(shadow_allocator allocate, void *user)
 void
 shadow_free(struct shadow *shadow)
 {
-  void *vectors[11];
+  void *vectors[13];
 
   if (!shadow)
     return;
@@ -89,7 +89,9 @@ shadow_free(struct shadow *shadow)
   vectors[7] = shadow->queue;
   vectors[8] = shadow->parents;
   vectors[9] = shadow->seen;
-  vectors[10] = shadow;
+  vectors[10] = shadow->waiting;
+  vectors[11] = shadow->owed;
+  vectors[12] = shadow;
   shadow_memory_done(&shadow->memory);
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
     if (vectors[i])
@@ -119,6 +121,12 @@ trim(struct shadow *shadow)
   shadow->seen =
       shadow_vector_trim(memory, shadow->seen, &shadow->seen_capacity,
                          sizeof *shadow->seen, SHADOW_FIRST);
+  shadow->waiting =
+      shadow_vector_trim(memory, shadow->waiting, &shadow->waiting_capacity,
+                         sizeof *shadow->waiting, SHADOW_FIRST);
+  shadow->owed =
+      shadow_vector_trim(memory, shadow->owed, &shadow->owed_capacity,
+                         sizeof *shadow->owed, SHADOW_FIRST);
   shadow->cells = shadow_vector_trim(
       memory, shadow->cells, &shadow->cell_capacity, sizeof *shadow->cells, 1);
   shadow->frames =
@@ -177,6 +185,13 @@ shadow_clear(struct shadow *shadow, bool large)
   memset(shadow->basic, 0, sizeof shadow->basic);
   shadow->normal_count = 0;
   shadow->is_large = large;
+  shadow->operation = 1;
+  shadow->mode_count = 0;
+  shadow->mode = OP_MODE_INCREMENTAL;
+  shadow->is_stopped = false;
+  shadow->is_generational = true;
+  shadow->owed_count = 0;
+  shadow->marking_count = 0;
   make_first_nodes(shadow);
   shadow->birth_first = SHADOW_FIRST;
   shadow->birth_count = 0;
@@ -190,13 +205,15 @@ shadow_clear(struct shadow *shadow, bool large)
 
 /* ---- nodes and cells ------------------------------------------------- */
 
-/* The marks and the scratch of the search, so that it cannot fail. */
+/* The marks, what is owed and the scratch of the search, so that neither a
+ * marking nor a search can fail. */
 static bool
 reserve_search(struct shadow *shadow, uint32_t need)
 {
   struct shadow_memory *memory = &shadow->memory;
   uint8_t *is, *was, *seen;
-  uint32_t *queue, *parents;
+  uint32_t *queue, *parents, *owed;
+  struct shadow_entry **waiting;
 
   is =
       shadow_vector(memory, shadow->is, &shadow->is_capacity, sizeof *is, need);
@@ -213,7 +230,13 @@ reserve_search(struct shadow *shadow, uint32_t need)
   seen = shadow_vector(memory, shadow->seen, &shadow->seen_capacity,
                        sizeof *seen, need);
   shadow->seen = seen ? seen : shadow->seen;
-  return is && was && queue && parents && seen;
+  owed = shadow_vector(memory, shadow->owed, &shadow->owed_capacity,
+                       sizeof *owed, need);
+  shadow->owed = owed ? owed : shadow->owed;
+  waiting = shadow_vector(memory, shadow->waiting, &shadow->waiting_capacity,
+                          sizeof(struct shadow_entry *), need);
+  shadow->waiting = waiting ? waiting : shadow->waiting;
+  return is && was && queue && parents && seen && owed && waiting;
 }
 
 bool
@@ -256,7 +279,8 @@ shadow_node_new(struct shadow *shadow, enum subject_kind kind)
   PENUMBRA_ASSERT(id < shadow->node_capacity);
   memset(shadow->nodes + id, 0, sizeof *shadow->nodes);
   shadow->nodes[id].kind = (uint8_t)kind;
-  shadow->is[id] = 1;
+  shadow->is[id] = SHADOW_REACHED | SHADOW_HELD;
+  shadow->waiting[id] = NULL;
   return id;
 }
 
@@ -401,6 +425,22 @@ shadow_event_find(const struct shadow *shadow, int32_t event)
   return shadow_string_find(shadow, (const uint8_t *)text, length);
 }
 
+/* ---- operations ------------------------------------------------------ */
+
+void
+shadow_begin(struct shadow *shadow, struct op op)
+{
+  shadow_reach(shadow);
+  shadow->was_is_is = true;
+  shadow->was_count = shadow->node_count;
+  shadow->birth_first = shadow->node_count;
+  shadow->birth_count = 0;
+  shadow->closing_count = 0;
+  shadow->operation++;
+  if (op.code == OP_NEWINDEX)
+    shadow_aim(shadow, op);
+}
+
 /* ---- questions ------------------------------------------------------- */
 
 uint32_t
@@ -442,6 +482,36 @@ uint32_t
 shadow_running(const struct shadow *shadow)
 {
   return shadow->running;
+}
+
+int32_t
+shadow_weakness(const struct shadow *shadow, uint32_t id)
+{
+  const struct shadow_node *node = shadow->nodes + id;
+
+  PENUMBRA_ASSERT(id < shadow->node_count);
+  if (node->kind != SUBJECT_KIND_TABLE || !node->metatable)
+    return OP_WEAK_NONE;
+  return shadow->nodes[node->metatable].mode;
+}
+
+uint8_t
+shadow_mode(const struct shadow *shadow)
+{
+  return shadow->mode;
+}
+
+bool
+shadow_is_stopped(const struct shadow *shadow)
+{
+  return shadow->is_stopped;
+}
+
+void
+shadow_set_mode(struct shadow *shadow, uint8_t mode, bool is_generational)
+{
+  shadow->is_generational = is_generational;
+  shadow->mode = is_generational ? mode : OP_MODE_INCREMENTAL;
 }
 
 uint32_t

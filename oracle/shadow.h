@@ -62,18 +62,21 @@ enum shadow_result {
   SHADOW_NO_MEMORY /* the shadow itself is out of memory */
 };
 
-/* Follows an admitted operation. answer holds SUBJECT_ANSWERS_MAX values for
- * operations marked OP_OPEN (an object that is bound to no node comes as tag
- * SUBJECT_OTHER), else it is not read. The status NO_MEMORY changes nothing
- * and is legal for operations marked OP_ALLOCATES; UNSUPPORTED changes nothing;
- * ERROR is legal for none. On SHADOW_ILLEGAL ret_message (SHADOW_MESSAGE_MAX
- * bytes) says why; then and on SHADOW_NO_MEMORY the state is as before. */
+/* Follows an admitted operation that has begun. answer holds
+ * SUBJECT_ANSWERS_MAX values for operations marked OP_OPEN and not OP_STEERS
+ * (an object that is bound to no node comes as tag SUBJECT_OTHER), else it is
+ * not read. The status NO_MEMORY changes nothing and is legal for operations
+ * marked OP_ALLOCATES; UNSUPPORTED changes nothing; ERROR is legal for none. On
+ * SHADOW_ILLEGAL ret_message (SHADOW_MESSAGE_MAX bytes) says why; then and on
+ * SHADOW_NO_MEMORY the state is as before. Of an operation marked OP_STEERS it
+ * follows the mode and whether the collector is stopped. */
 enum shadow_result shadow_apply(struct shadow *shadow, struct op op,
                                 enum subject_status status,
                                 const struct shadow_value *answer,
                                 char *ret_message);
 
-/* Nodes made by the last shadow_apply: ids first <= id < first + count. */
+/* Nodes made since the operation began, by finalizers first: ids first <= id <
+ * first + count. */
 uint32_t shadow_births(const struct shadow *shadow, uint32_t *ret_first);
 uint32_t shadow_node_count(const struct shadow *shadow);
 enum subject_kind shadow_kind(const struct shadow *shadow, uint32_t id);
@@ -86,10 +89,11 @@ bool shadow_may_close(const struct shadow *shadow, struct op op);
 /* The running coroutine. */
 uint32_t shadow_running(const struct shadow *shadow);
 
-/* An operation begins: "was" below means the state of this moment, and births
- * are counted from here, whatever finalizers do before the operation itself
- * is applied. */
-void shadow_begin(struct shadow *shadow);
+/* An admitted operation begins: "was" below means the state of this moment, and
+ * births are counted from here, whatever finalizers do before the operation
+ * itself is applied. What it reads before it can run a collection is settled
+ * here. */
+void shadow_begin(struct shadow *shadow, struct op op);
 
 /* Reachability. shadow_reach() brings it up to date (cheap when nothing
  * changed) and returns how many nodes are reachable. was: when the operation
@@ -115,7 +119,9 @@ shadow_is_collectable(struct shadow_value value)
 {
   return value.tag == SHADOW_NODE;
 }
-/* The subject has removed the entry of this key from a table. */
+/* The subject has removed the entry of this key from a table; nothing happens
+ * if there is none. It may come before or after the operation in which that
+ * happens is applied. */
 void shadow_clear_entry(struct shadow *shadow, uint32_t table,
                         struct shadow_value key);
 
@@ -129,7 +135,9 @@ uint32_t shadow_owed(const struct shadow *shadow, const uint32_t **ret_ids);
 void shadow_finalizer_begin(struct shadow *shadow, uint32_t id);
 /* It has returned and has done what its behaviour says, which the node's
  * metatable had as __gc when it was called. While the state is closing nothing
- * is marked. SHADOW_NO_MEMORY: the state is as before. */
+ * is marked. SHADOW_NO_MEMORY: the state is as before. touch makes one node,
+ * the table; breed makes one, the table, unless nothing would mark it. Not to
+ * be called for a finalizer that raised an error. */
 enum shadow_result shadow_finalizer_end(struct shadow *shadow, uint32_t id,
                                         bool is_closing);
 /* The behaviour (OP_BEHAVIOUR_*; NOTHING for light C functions 0 to 7) that a
@@ -141,7 +149,9 @@ int32_t shadow_behaviour(const struct shadow *shadow, uint32_t id);
  * operations set them. */
 uint8_t shadow_mode(const struct shadow *shadow);
 bool shadow_is_stopped(const struct shadow *shadow);
-void shadow_set_mode(struct shadow *shadow, uint8_t mode); /* by setup */
+/* The mode by setup, and whether the subject has a generational one: without,
+ * switches to it are not admitted. After a clear it is incremental and has. */
+void shadow_set_mode(struct shadow *shadow, uint8_t mode, bool is_generational);
 
 /* Strings: contents to id and back. Ids are dense from 1; find gives 0 for
  * contents that no operation has made. */
@@ -201,9 +211,9 @@ uint32_t shadow_cell_count(const struct shadow *shadow);
 
 /* ---- words ----------------------------------------------------------- */
 
-/* Writes a path from the root to the node, as
- * "globals.g3[1].metatable", NUL-terminated and shortened to size; false if
- * the node is unreachable. */
+/* Writes a path from the root to the node, as "globals.g3[1].metatable", or
+ * from one that is owed a finalizer, as "finalizer of table 7.s0",
+ * NUL-terminated and shortened to size; false if the node is not held. */
 bool shadow_path(const struct shadow *shadow, uint32_t id, char *ret_text,
                  size_t size);
 /* A value for people: "nil", "12", "\"s3\"", "table 7". */

@@ -32,6 +32,17 @@ is_function(const struct shadow *shadow, struct shadow_value value)
          shadow_is_kind(shadow, value, SUBJECT_KIND_CCLOSURE);
 }
 
+/* Whether a value of an event may be the one that an operation sets: as __gc no
+ * code of the stream's own, which a finalizer would have to run. */
+static bool
+is_event_value(const struct shadow *shadow, int32_t event,
+               struct shadow_value value)
+{
+  return event != OP_EVENT_GC || value.tag == SUBJECT_CFUNC ||
+         !(is_function(shadow, value) ||
+           shadow_is_kind(shadow, value, SUBJECT_KIND_THREAD));
+}
+
 static bool
 is_nil(struct shadow_value value)
 {
@@ -130,7 +141,7 @@ admits_next(const struct shadow *shadow, struct op op)
   if (is_nil(key) || !is_nil(shadow_get(shadow, (uint32_t)table.bits, key)))
     return true;
   return key.tag != SHADOW_STRING &&
-         shadow_same(key, shadow->nodes[table.bits].as.table.removed);
+         shadow_same(key, shadow_removed(shadow, (uint32_t)table.bits));
 }
 
 static bool
@@ -308,6 +319,8 @@ shadow_admits(const struct shadow *shadow, struct op op)
   case OP_FAILALLOC:
   case OP_HEAPLIMIT:
   case OP_CLOSE:
+  case OP_PARAM:
+  case OP_OUTOFMEM:
     return true;
   case OP_LSTR:
     return fits_string(shadow, OP_SHORT_STRING_MAX + 1 + (uint64_t)op.c);
@@ -326,8 +339,12 @@ shadow_admits(const struct shadow *shadow, struct op op)
     return is_table(shadow, shadow_register(shadow, op.b));
   case OP_SETI:
   case OP_SETS:
-  case OP_SETEVENT:
+  case OP_SETMODE:
+  case OP_SETGC:
     return is_table(shadow, shadow_register(shadow, op.a));
+  case OP_SETEVENT:
+    return is_table(shadow, shadow_register(shadow, op.a)) &&
+           is_event_value(shadow, op.b, shadow_register(shadow, op.c));
   case OP_DELETE:
     return admits_delete(shadow, op);
   case OP_APPEND:
@@ -409,6 +426,15 @@ shadow_admits(const struct shadow *shadow, struct op op)
     return op.b > 0 && fits_nodes(shadow, (uint32_t)op.b);
   case OP_WIDE:
     return fits_nodes(shadow, (uint32_t)op.b + 1);
+  case OP_NEWWEAK:
+  case OP_NEWFIN:
+    return fits_nodes(shadow, 2);
+  case OP_EPHEMERONS:
+    return op.b > 0 && fits_nodes(shadow, (uint32_t)op.b + 3);
+  case OP_MODE:
+    return op.a == OP_MODE_INCREMENTAL || shadow->is_generational;
+  case OP_MINOR:
+    return shadow->mode == OP_MODE_GENERATIONAL && op.a <= OP_MINOR_MAX;
   }
   return false;
 }

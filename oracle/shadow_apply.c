@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What each operation does to the shadow heap, and which answers of open
- * operations are legal. Calls, coroutines and errors are in shadow_flow.c.
+ * operations are legal. Calls, coroutines and errors are in shadow_flow.c, what
+ * makes weak tables, finalizable objects and many objects in shadow_make.c.
  *
  * Each function takes what memory it may need before it changes anything.
  * Where a node is made and a later request fails, the node is not yet linked
@@ -136,9 +137,10 @@ put(struct shadow *shadow, uint32_t table, struct shadow_value key,
   return SHADOW_OK;
 }
 
-static enum shadow_result
-put_named(struct shadow *shadow, uint32_t table, enum shadow_naming naming,
-          int32_t n, struct shadow_value value)
+enum shadow_result
+shadow_put_named(struct shadow *shadow, uint32_t table,
+                 enum shadow_naming naming, int32_t n,
+                 struct shadow_value value)
 {
   uint32_t name;
 
@@ -151,18 +153,47 @@ put_named(struct shadow *shadow, uint32_t table, enum shadow_naming naming,
   return SHADOW_OK;
 }
 
+/* Whether a collection may have removed an entry with this value, whose key is
+ * no node, just before it was read: nothing held the value all the time. */
+static bool
+may_be_gone(struct shadow *shadow, uint32_t table, struct shadow_value value)
+{
+  uint32_t id = (uint32_t)value.bits;
+
+  if (!(shadow_weakness(shadow, table) & OP_WEAK_VALUES) ||
+      !shadow_is_collectable(value))
+    return false;
+  shadow_reach(shadow);
+  return !shadow_was_reachable(shadow, id) || !shadow_is_reachable(shadow, id);
+}
+
 /* register := table[name]. The name is made even if nothing has it yet: the
- * subject makes it too. */
+ * subject makes it too, and that may run a collection before it reads. An
+ * object that the answer names and nobody knows may be the right one. */
 static enum shadow_result
-get_named(struct shadow *shadow, int32_t reg, uint32_t table,
-          enum shadow_naming naming, int32_t n)
+get_named(struct shadow *shadow, struct op op, uint32_t table,
+          enum shadow_naming naming, int32_t n,
+          const struct shadow_value *answer, char *ret_message)
 {
   uint32_t name = shadow_named(shadow, naming, n);
+  struct shadow_value value;
+  char words[2][64];
 
   if (!name)
     return SHADOW_NO_MEMORY;
-  return set_register(shadow, reg,
-                      shadow_get(shadow, table, shadow_of_string(name)));
+  value = shadow_get(shadow, table, shadow_of_string(name));
+  if (answer->tag == SUBJECT_NIL && may_be_gone(shadow, table, value)) {
+    shadow_clear_entry(shadow, table, shadow_of_string(name));
+    value = *answer;
+  }
+  if (!shadow_same(*answer, value) &&
+      (answer->tag != SUBJECT_OTHER || value.tag < SHADOW_STRING)) {
+    shadow_print(shadow, *answer, words[0], sizeof words[0]);
+    shadow_print(shadow, value, words[1], sizeof words[1]);
+    return illegal(ret_message, "%s answered %s, and table %u has %s there",
+                   op_infos[op.code].name, words[0], (unsigned)table, words[1]);
+  }
+  return set_register(shadow, op.a, value);
 }
 
 static enum shadow_result
@@ -198,12 +229,15 @@ apply_delete(struct shadow *shadow, struct op op)
   return SHADOW_OK;
 }
 
+/* What was found before the collector removed entries may have been a border
+ * all the same. */
 static bool
 is_border(const struct shadow *shadow, uint32_t table, int64_t n)
 {
   if (n < 0)
     return false;
-  if (n > 0 && shadow_get(shadow, table, shadow_integer(n)).tag == SUBJECT_NIL)
+  if (n > 0 && !shadow_has_cleared(shadow, table) &&
+      shadow_get(shadow, table, shadow_integer(n)).tag == SUBJECT_NIL)
     return false;
   return n == INT64_MAX ||
          shadow_get(shadow, table, shadow_integer(n + 1)).tag == SUBJECT_NIL;
@@ -293,16 +327,22 @@ apply_index(struct shadow *shadow, struct op op)
   return set_register(shadow, op.a, value);
 }
 
-static enum shadow_result
-apply_newindex(struct shadow *shadow, struct op op)
+/* What the chain looks like may change when the store needs memory. */
+void
+shadow_aim(struct shadow *shadow, struct op op)
 {
   struct shadow_value key = shadow_key(get_register(shadow, op.b));
   struct shadow_value ignored;
-  uint32_t table = 0;
 
-  shadow_resolve(shadow, get_register(shadow, op.a), key, true, &table,
-                 &ignored);
-  return put(shadow, table, key, get_register(shadow, op.c));
+  shadow_resolve(shadow, get_register(shadow, op.a), key, true,
+                 &shadow->target, &ignored);
+}
+
+static enum shadow_result
+apply_newindex(struct shadow *shadow, struct op op)
+{
+  return put(shadow, shadow->target, shadow_key(get_register(shadow, op.b)),
+             get_register(shadow, op.c));
 }
 
 /* *place, a metatable of the node, := what the register holds. */
@@ -317,13 +357,18 @@ set_metatable(struct shadow *shadow, uint32_t node, uint8_t label,
   return SHADOW_OK;
 }
 
+/* A table that becomes weak loses what only it holds. */
 static enum shadow_result
 apply_setmeta(struct shadow *shadow, struct op op)
 {
   uint32_t node = node_in(shadow, op.a);
 
-  return set_metatable(shadow, node, SUBJECT_LABEL_METATABLE, shadow_nil(),
-                       &shadow->nodes[node].metatable, op.b);
+  set_metatable(shadow, node, SUBJECT_LABEL_METATABLE, shadow_nil(),
+                &shadow->nodes[node].metatable, op.b);
+  if (shadow_weakness(shadow, node) != OP_WEAK_NONE)
+    shadow->is_stale = true;
+  shadow_mark_finalizer(shadow, node);
+  return SHADOW_OK;
 }
 
 static enum shadow_result
@@ -371,9 +416,9 @@ metatable_of(const struct shadow *shadow, struct shadow_value value)
 
 /* ---- userdata and closures ------------------------------------------- */
 
-/* A userdata or C closure with count places; 0 on no memory. */
-static uint32_t
-new_with_values(struct shadow *shadow, enum subject_kind kind, uint32_t count)
+uint32_t
+shadow_new_with_values(struct shadow *shadow, enum subject_kind kind,
+                       uint32_t count)
 {
   struct shadow_value *values;
   uint32_t id;
@@ -393,7 +438,8 @@ new_with_values(struct shadow *shadow, enum subject_kind kind, uint32_t count)
 static enum shadow_result
 apply_newud(struct shadow *shadow, struct op op)
 {
-  uint32_t id = new_with_values(shadow, SUBJECT_KIND_USERDATA, (uint32_t)op.c);
+  uint32_t id =
+      shadow_new_with_values(shadow, SUBJECT_KIND_USERDATA, (uint32_t)op.c);
 
   if (!id)
     return SHADOW_NO_MEMORY;
@@ -419,7 +465,8 @@ apply_setuv(struct shadow *shadow, struct op op)
 static enum shadow_result
 apply_cclosure(struct shadow *shadow, struct op op)
 {
-  uint32_t id = new_with_values(shadow, SUBJECT_KIND_CCLOSURE, (uint32_t)op.c);
+  uint32_t id =
+      shadow_new_with_values(shadow, SUBJECT_KIND_CCLOSURE, (uint32_t)op.c);
 
   if (!id)
     return SHADOW_NO_MEMORY;
@@ -560,47 +607,20 @@ apply_ref(struct shadow *shadow, struct op op,
   return result;
 }
 
-/* ---- load ------------------------------------------------------------ */
+/* ---- the collector --------------------------------------------------- */
 
-/* count tables without edges from the next id on. */
-static bool
-new_tables(struct shadow *shadow, uint32_t count, uint32_t *ret_first)
+static enum shadow_result
+apply_mode(struct shadow *shadow, struct op op)
 {
-  if (!shadow_reserve_nodes(shadow, count))
-    return false;
-  *ret_first = shadow->node_count;
-  for (uint32_t i = 0; i < count; i++)
-    shadow_node_new(shadow, SUBJECT_KIND_TABLE);
-  return true;
+  shadow->mode = (uint8_t)op.a;
+  return SHADOW_OK;
 }
 
 static enum shadow_result
-apply_chain(struct shadow *shadow, struct op op)
+set_stopped(struct shadow *shadow, bool is_stopped)
 {
-  uint32_t count = (uint32_t)op.b, first;
-
-  if (!new_tables(shadow, count, &first))
-    return SHADOW_NO_MEMORY;
-  for (uint32_t i = 0; i + 1 < count; i++) {
-    if (!shadow_reserve_entries(shadow, first + i, 1))
-      return SHADOW_NO_MEMORY;
-    shadow_set(shadow, first + i, shadow_integer(1),
-               shadow_of_node(first + i + 1));
-  }
-  return set_register(shadow, op.a, shadow_of_node(first));
-}
-
-static enum shadow_result
-apply_wide(struct shadow *shadow, struct op op)
-{
-  uint32_t count = (uint32_t)op.b, first;
-
-  if (!new_tables(shadow, count + 1, &first) ||
-      !shadow_reserve_entries(shadow, first, count))
-    return SHADOW_NO_MEMORY;
-  for (uint32_t i = 1; i <= count; i++)
-    shadow_set(shadow, first, shadow_integer(i), shadow_of_node(first + i));
-  return set_register(shadow, op.a, shadow_of_node(first));
+  shadow->is_stopped = is_stopped;
+  return SHADOW_OK;
 }
 
 /* ---- all of them ----------------------------------------------------- */
@@ -617,13 +637,20 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
   case OP_RUNTO:
   case OP_FINISH:
   case OP_COLLECT:
-  case OP_STOP:
-  case OP_RESTART:
   case OP_FAILALLOC:
   case OP_HEAPLIMIT:
   case OP_CHURN:
   case OP_CLOSE:
+  case OP_MINOR:
+  case OP_PARAM:
+  case OP_OUTOFMEM:
     return SHADOW_OK;
+  case OP_STOP:
+    return set_stopped(shadow, true);
+  case OP_RESTART:
+    return set_stopped(shadow, false);
+  case OP_MODE:
+    return apply_mode(shadow, op);
   case OP_NIL:
     return set_register(shadow, op.a, shadow_nil());
   case OP_BOOL:
@@ -657,11 +684,12 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
     return put(shadow, node_in(shadow, op.a), shadow_integer(op.b),
                get_register(shadow, op.c));
   case OP_GETS:
-    return get_named(shadow, op.a, node_in(shadow, op.b), SHADOW_NAMED_NAME,
-                     op.c);
+    return get_named(shadow, op, node_in(shadow, op.b), SHADOW_NAMED_NAME, op.c,
+                     answer, ret_message);
   case OP_SETS:
-    return put_named(shadow, node_in(shadow, op.a), SHADOW_NAMED_NAME, op.b,
-                     get_register(shadow, op.c));
+    return shadow_put_named(shadow, node_in(shadow, op.a),
+                            SHADOW_NAMED_NAME, op.b,
+                            get_register(shadow, op.c));
   case OP_DELETE:
     return apply_delete(shadow, op);
   case OP_APPEND:
@@ -685,8 +713,9 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
     return set_register(shadow, op.a,
                         shadow_of_node_or_nil(shadow->basic[op.b]));
   case OP_SETEVENT:
-    return put_named(shadow, node_in(shadow, op.a), SHADOW_NAMED_EVENT, op.b,
-                     get_register(shadow, op.c));
+    return shadow_put_named(shadow, node_in(shadow, op.a),
+                            SHADOW_NAMED_EVENT, op.b,
+                            get_register(shadow, op.c));
   case OP_NEWUD:
     return apply_newud(shadow, op);
   case OP_GETUV:
@@ -740,18 +769,21 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
   case OP_RUNNING:
     return set_register(shadow, op.a, shadow_of_node(shadow->running));
   case OP_GETGLOBAL:
-    return get_named(shadow, op.a, SHADOW_GLOBALS, SHADOW_NAMED_GLOBAL, op.b);
+    return get_named(shadow, op, SHADOW_GLOBALS, SHADOW_NAMED_GLOBAL, op.b,
+                     answer, ret_message);
   case OP_SETGLOBAL:
-    return put_named(shadow, SHADOW_GLOBALS, SHADOW_NAMED_GLOBAL, op.a,
-                     get_register(shadow, op.b));
+    return shadow_put_named(shadow, SHADOW_GLOBALS,
+                            SHADOW_NAMED_GLOBAL, op.a,
+                            get_register(shadow, op.b));
   case OP_GLOBALS:
     return set_register(shadow, op.a, shadow_of_node(SHADOW_GLOBALS));
   case OP_GETREG:
-    return get_named(shadow, op.a, SHADOW_REGISTRY, SHADOW_NAMED_REGISTRY,
-                     op.b);
+    return get_named(shadow, op, SHADOW_REGISTRY, SHADOW_NAMED_REGISTRY, op.b,
+                     answer, ret_message);
   case OP_SETREG:
-    return put_named(shadow, SHADOW_REGISTRY, SHADOW_NAMED_REGISTRY, op.a,
-                     get_register(shadow, op.b));
+    return shadow_put_named(shadow, SHADOW_REGISTRY,
+                            SHADOW_NAMED_REGISTRY, op.a,
+                            get_register(shadow, op.b));
   case OP_REF:
     return apply_ref(shadow, op, answer, ret_message);
   case OP_UNREF:
@@ -763,21 +795,32 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
         shadow, op.a,
         shadow_get(shadow, SHADOW_REGISTRY, get_register(shadow, op.b)));
   case OP_CHAIN:
-    return apply_chain(shadow, op);
+    return shadow_chain(shadow, op);
   case OP_WIDE:
-    return apply_wide(shadow, op);
+    return shadow_wide(shadow, op);
+  case OP_SETMODE:
+    return shadow_setmode(shadow, op);
+  case OP_NEWWEAK:
+    return shadow_newweak(shadow, op);
+  case OP_EPHEMERONS:
+    return shadow_ephemerons(shadow, op);
+  case OP_SETGC:
+    return shadow_setgc(shadow, op);
+  case OP_NEWFIN:
+    return shadow_newfin(shadow, op);
   }
   return SHADOW_OK;
 }
 
-/* The nodes made by an operation that failed after all: none is linked to one
- * that stays. */
+/* The nodes from an id on, made by an operation that failed after all: none is
+ * linked to one that stays, or owed a finalizer. */
 static void
-forget_births(struct shadow *shadow)
+forget_nodes(struct shadow *shadow, uint32_t from)
 {
-  while (shadow->node_count > shadow->birth_first) {
+  while (shadow->node_count > from) {
     struct shadow_node *node = shadow->nodes + --shadow->node_count;
 
+    shadow->mode_count -= node->mode != OP_WEAK_NONE;
     if (node->kind == SUBJECT_KIND_TABLE) {
       shadow_give(&shadow->memory, node->as.table.entries,
                   node->as.table.capacity * sizeof *node->as.table.entries);
@@ -816,17 +859,13 @@ shadow_apply(struct shadow *shadow, struct op op, enum subject_status status,
              const struct shadow_value *answer, char *ret_message)
 {
   enum shadow_result result = judge_status(op, status, ret_message);
+  uint32_t first = shadow->node_count;
 
-  shadow_reach(shadow);
-  shadow->was_is_is = true;
-  shadow->was_count = shadow->node_count;
-  shadow->birth_first = shadow->node_count;
-  shadow->closing_count = 0;
   if (result == SHADOW_OK && status == SUBJECT_DONE)
     result = perform(shadow, op, answer, ret_message);
   if (result != SHADOW_OK)
-    forget_births(shadow);
+    forget_nodes(shadow, first);
   shadow->birth_count = shadow->node_count - shadow->birth_first;
-  shadow->reach_count += shadow->birth_count;
+  shadow->reach_count += shadow->node_count - first;
   return result;
 }

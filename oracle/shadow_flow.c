@@ -70,6 +70,9 @@ shadow_register_set(struct shadow *shadow, struct shadow_frame *frame,
       shadow_hash(SUBJECT_LABEL_REGISTER, key, value) -
       shadow_hash(SUBJECT_LABEL_REGISTER, key, old);
   frame->registers[reg] = value;
+  /* It was read from a weak table. */
+  if (value.tag == SHADOW_NODE && !(shadow->is[value.bits] & SHADOW_REACHED))
+    shadow->is_stale = true;
   /* Most registers that are overwritten have a copy beside them; what the
    * running coroutine holds is reachable. */
   if (old.tag == SHADOW_NODE &&

@@ -8,6 +8,9 @@
  *   shadow_flow.c    registers, cells, frames, coroutines
  *   shadow_admit.c   which operations are well-typed
  *   shadow_apply.c   what operations do
+ *   shadow_make.c    operations that make weak tables, objects with
+ *                    finalizers, and many objects
+ *   shadow_finalize.c  who is owed a finalizer, what finalizers do
  *   shadow_reach.c   what is reachable
  *   shadow_words.c   nodes, values and paths for people
  *
@@ -16,9 +19,14 @@
  *   but closures, whose sum is made from their cells when asked for.
  * - A cell with a frame is open and that frame's cells[reg] names it; its
  *   value is the register. A cell without one holds its value itself.
- * - Marks of reachability are right unless is_stale is set. Only the loss of an
- *   edge to a node can make them stale: whatever an operation stores was
- *   reachable before or is new and reachable at once.
+ * - Marks of reachability are right unless is_stale is set. What can make them
+ *   stale: the loss of an edge to a node; a table that becomes weak; a node in
+ *   a register that was not reachable, which only a read of a weak table can
+ *   bring about; a finalizer. All else that an operation stores was reachable
+ *   before or is new and reachable at once.
+ * - mode of a node is what its "__mode" says to the tables that have it as
+ *   their metatable.
+ * - owed holds each node whose marking is not 0, at its owed_at.
  * - The normal coroutines are a chain from the main one by waits_for, which
  *   the running one ends.
  *
@@ -73,9 +81,13 @@ void *shadow_vector_trim(struct shadow_memory *memory, void *array,
 
 /* ---- nodes ----------------------------------------------------------- */
 
+/* The value is never nil. waiting and table are of the search that runs: the
+ * next entry that waits for the same key, and the table that it is in. */
 struct shadow_entry {
-  struct shadow_value key;
-  struct shadow_value value; /* never nil */
+  uint64_t key_bits, value_bits;
+  struct shadow_entry *waiting;
+  uint32_t table;
+  uint8_t key_tag, value_tag;
 };
 
 /* index: over ENTRIES_SCANNED entries, 2 * capacity slots that hold the number
@@ -84,7 +96,10 @@ struct shadow_entries {
   struct shadow_entry *entries;
   uint32_t *index;
   uint32_t count, capacity;
-  struct shadow_value removed; /* the last key, since one was added; or nil */
+  uint64_t removed_bits; /* the last key, since one was added; or nil */
+  uint32_t cleared_at;   /* the operation in which the collector last removed
+                          * an entry; 0 for none */
+  uint8_t removed_tag;
 };
 
 enum shadow_status {
@@ -110,8 +125,11 @@ enum { SHADOW_CELLS_MAX = 3 };
 struct shadow_node {
   uint64_t sum;
   uint32_t metatable; /* node, or 0 */
+  uint32_t marking;   /* number of the marking for finalization, or 0 */
+  uint32_t owed_at;   /* where in owed; if marking is not 0 */
   uint8_t kind;       /* enum subject_kind */
   uint8_t count;      /* user values, values of a C closure, cells */
+  uint8_t mode;       /* OP_WEAK_*: of tables that it is the metatable of */
   union {
     struct shadow_entries table;
     struct shadow_value *values; /* userdata, C closure */
@@ -193,23 +211,42 @@ struct shadow {
   uint32_t basic[SHADOW_OPERAND_BASIC]; /* metatables; 0 for none */
   bool is_large;
 
-  uint32_t birth_first, birth_count; /* of the last apply */
+  uint32_t operation; /* number of the one that began last, from 1 */
+  uint32_t target;    /* of newindex: the table that it will store into */
+  uint32_t mode_count; /* nodes whose mode is not OP_WEAK_NONE */
+  uint8_t mode;        /* OP_MODE_*: of the collector */
+  bool is_stopped;
+  bool is_generational; /* the subject has that mode */
+
+  uint32_t *owed; /* nodes marked for finalization */
+  uint32_t owed_count, owed_capacity;
+  uint32_t marking_count; /* markings so far */
+  int32_t called;         /* OP_BEHAVIOUR_* of the finalizer that is called */
+
+  uint32_t birth_first, birth_count; /* since the operation began */
   uint32_t closings[SHADOW_CLOSINGS_MAX]; /* of the last apply */
   uint32_t closing_count;
   uint32_t pending_count; /* values in the frames' closing */
 
-  /* Marks by node id. is and was are swapped; where was_is_is, nothing was
-   * lost and the marks before the last apply are those of now for the ids
-   * below was_count. */
+  /* Marks by node id, of enum shadow_mark. is and was are swapped by the first
+   * search in an operation; until then was_is_is, and the marks when the
+   * operation began are those of now for the ids below was_count. */
   uint8_t *is, *was;
   uint32_t is_capacity, was_capacity;
-  /* Scratch of searches; those for a path leave the marks alone. */
+  /* Scratch of searches; those for a path leave the marks alone. waiting: for
+   * each node the first entry that waits for it; NULL outside of searches. */
   uint32_t *queue, *parents;
   uint8_t *seen;
-  uint32_t queue_capacity, parents_capacity, seen_capacity;
+  struct shadow_entry **waiting;
+  uint32_t queue_capacity, parents_capacity, seen_capacity, waiting_capacity;
   uint32_t was_count, reach_count;
   bool was_is_is;
   bool is_stale;
+};
+
+enum shadow_mark {
+  SHADOW_REACHED = 1, /* from the root */
+  SHADOW_HELD = 2     /* from the root or from a node in owed */
 };
 
 /* As shadow_new(), out of an allocator: for tests that let it fail. */
@@ -290,6 +327,18 @@ shadow_lose(struct shadow *shadow, struct shadow_value value)
     shadow->is_stale = true;
 }
 
+static inline struct shadow_value
+shadow_entry_key(const struct shadow_entry *entry)
+{
+  return (struct shadow_value){entry->key_bits, entry->key_tag};
+}
+
+static inline struct shadow_value
+shadow_entry_value(const struct shadow_entry *entry)
+{
+  return (struct shadow_value){entry->value_bits, entry->value_tag};
+}
+
 /* The place of an edge of owner, which holds *place, now holds value. */
 static inline void
 shadow_store(struct shadow *shadow, uint32_t owner, uint8_t label,
@@ -316,6 +365,14 @@ struct shadow_value shadow_get(const struct shadow *shadow, uint32_t table,
 /* Room for count more entries; false on no memory. */
 bool shadow_reserve_entries(struct shadow *shadow, uint32_t table,
                             uint32_t count);
+/* The last key that was removed from a table and may still be known to it. */
+struct shadow_value shadow_removed(const struct shadow *shadow, uint32_t table);
+/* Whether the collector has removed an entry in the operation that runs. */
+static inline bool
+shadow_has_cleared(const struct shadow *shadow, uint32_t table)
+{
+  return shadow->nodes[table].as.table.cleared_at == shadow->operation;
+}
 /* table[key] := value; a new entry needs room. */
 void shadow_set(struct shadow *shadow, uint32_t table, struct shadow_value key,
                 struct shadow_value value);
@@ -369,10 +426,39 @@ enum shadow_result shadow_coset(struct shadow *shadow, struct op op);
 enum shadow_result shadow_coget(struct shadow *shadow, struct op op);
 enum shadow_result shadow_coclose(struct shadow *shadow, struct op op);
 
+/* ---- making ---------------------------------------------------------- */
+
+/* table[name] := value, with the name and room made. */
+enum shadow_result shadow_put_named(struct shadow *shadow, uint32_t table,
+                                    enum shadow_naming naming, int32_t n,
+                                    struct shadow_value value);
+/* A userdata or C closure with count places; 0 on no memory. */
+uint32_t shadow_new_with_values(struct shadow *shadow, enum subject_kind kind,
+                                uint32_t count);
+
+/* One operation each. */
+enum shadow_result shadow_chain(struct shadow *shadow, struct op op);
+enum shadow_result shadow_wide(struct shadow *shadow, struct op op);
+enum shadow_result shadow_setmode(struct shadow *shadow, struct op op);
+enum shadow_result shadow_newweak(struct shadow *shadow, struct op op);
+enum shadow_result shadow_ephemerons(struct shadow *shadow, struct op op);
+enum shadow_result shadow_setgc(struct shadow *shadow, struct op op);
+enum shadow_result shadow_newfin(struct shadow *shadow, struct op op);
+
+/* ---- finalizers ------------------------------------------------------ */
+
+/* Light C functions from this number on are finalizers, by behaviour. */
+enum { SHADOW_FINALIZER_FIRST = 8 };
+
+/* Marks the node for finalization if its metatable has a __gc and it is not
+ * marked yet. */
+void shadow_mark_finalizer(struct shadow *shadow, uint32_t id);
+
 /* ---- search ---------------------------------------------------------- */
 
-/* Finds for each reachable node but the root a parent on a shortest path from
- * the root (shadow->parents); false if the node is unreachable. */
+/* Finds for each held node but the root a parent on a way from the root
+ * (shadow->parents); of a node that only its own owed finalizer holds it is
+ * the node itself. False if the node is not held. */
 bool shadow_find_parents(const struct shadow *shadow, uint32_t id);
 
 /* ---- questions that admission and effect share ----------------------- */
@@ -386,6 +472,8 @@ bool shadow_resolve(const struct shadow *shadow, struct shadow_value object,
 /* Whether the registry holds something under this integer for ref. */
 bool shadow_is_reference(const struct shadow *shadow,
                          struct shadow_value value);
+/* newindex begins: the table that it will store into. */
+void shadow_aim(struct shadow *shadow, struct op op);
 /* Whether the value has a closer: a light C function as __close. */
 bool shadow_has_closer(const struct shadow *shadow, struct shadow_value value);
 

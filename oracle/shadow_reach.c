@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which nodes of the shadow heap are reachable from its root, over all edges:
- * keys and values of tables alike, and what upvalues hold through their
- * cells. Also the walk over a node's edges that everybody else uses, and the
- * look at one of them. Called by the shadow heap and the oracle.
+ * Which nodes of the shadow heap are reachable from its root, and which are
+ * held, over all strong edges: keys and values of tables that are not weak,
+ * and what upvalues hold through their cells. Also the walk over a node's
+ * edges that everybody else uses, and the look at one of them. Called by the
+ * shadow heap and the oracle.
  *
  * A search is breadth first with a queue of its own, never recursive: streams
- * build long chains. It is made only after an edge to a node was lost; what
- * an operation stores was reachable or is new, and then the marks are right
- * without it.
+ * build long chains. It is made only where the marks may have become wrong:
+ * shadow_internal.h says when. It goes from the root, and when all is reached
+ * goes on from the nodes that are owed a finalizer.
+ *
+ * An entry of a table with weak keys whose key is not marked yet waits for it,
+ * in a list that its key heads. When the key's turn in the queue comes, what
+ * waits for it is marked. So each entry is looked at twice at most, in whatever
+ * order keys and tables are met.
  */
 #include "oracle/shadow_internal.h"
 
@@ -25,6 +31,8 @@ struct search {
   uint32_t *parents; /* NULL where nobody asks */
   uint32_t count;    /* of queue */
   uint32_t node;     /* whose edges are looked at */
+  uint8_t mark;      /* what is met becomes */
+  bool is_waiting;   /* some entry may wait */
 };
 
 static inline void
@@ -32,7 +40,7 @@ meet_node(struct search *search, uint32_t id)
 {
   if (search->marks[id])
     return;
-  search->marks[id] = 1;
+  search->marks[id] = search->mark;
   search->queue[search->count++] = id;
   if (search->parents)
     search->parents[id] = search->node;
@@ -68,12 +76,56 @@ search_root(struct search *search)
   }
 }
 
+/* Marks the value of an entry whose key is marked or needs no mark; else the
+ * entry waits for its key. */
 static void
-search_table(struct search *search, const struct shadow_entries *table)
+search_ephemeron(struct search *search, struct shadow_entry *entry)
 {
+  struct shadow_entry **first;
+
+  if (entry->value_tag != SHADOW_NODE ||
+      search->marks[entry->value_bits])
+    return;
+  if (entry->key_tag != SHADOW_NODE || search->marks[entry->key_bits]) {
+    meet_node(search, (uint32_t)entry->value_bits);
+    return;
+  }
+  first = search->shadow->waiting + entry->key_bits;
+  entry->waiting = *first;
+  entry->table = search->node;
+  *first = entry;
+  search->is_waiting = true;
+}
+
+static void
+search_table(struct search *search, const struct shadow_entries *table,
+             int32_t weak)
+{
+  if (weak == OP_WEAK_BOTH)
+    return;
   for (uint32_t i = 0; i < table->count; i++) {
-    meet(search, table->entries[i].key);
-    meet(search, table->entries[i].value);
+    struct shadow_entry *entry = table->entries + i;
+
+    if (weak == OP_WEAK_KEYS) {
+      search_ephemeron(search, entry);
+      continue;
+    }
+    meet(search, shadow_entry_key(entry));
+    if (weak == OP_WEAK_NONE)
+      meet(search, shadow_entry_value(entry));
+  }
+}
+
+/* What waits for a node that is marked now. */
+static void
+search_waiting(struct search *search, uint32_t id)
+{
+  struct shadow_entry *entry = search->shadow->waiting[id];
+
+  search->shadow->waiting[id] = NULL;
+  for (; entry; entry = entry->waiting) {
+    search->node = entry->table;
+    meet_node(search, (uint32_t)entry->value_bits);
   }
 }
 
@@ -98,8 +150,11 @@ search_thread(struct search *search, const struct shadow_thread *thread)
 }
 
 static void
-search_node(struct search *search, const struct shadow_node *node)
+search_node(struct search *search, uint32_t id)
 {
+  const struct shadow_node *node = search->shadow->nodes + id;
+
+  search->node = id;
   if (node->metatable)
     meet_node(search, node->metatable);
   switch ((enum subject_kind)node->kind) {
@@ -107,7 +162,8 @@ search_node(struct search *search, const struct shadow_node *node)
     search_root(search);
     break;
   case SUBJECT_KIND_TABLE:
-    search_table(search, &node->as.table);
+    search_table(search, &node->as.table,
+                 shadow_weakness(search->shadow, id));
     break;
   case SUBJECT_KIND_USERDATA:
   case SUBJECT_KIND_CCLOSURE:
@@ -131,54 +187,112 @@ search_node(struct search *search, const struct shadow_node *node)
   }
 }
 
-/* Marks what is reachable; marks are those of no node yet. */
+/* Everything that the queue leads to from a place on. */
+static void
+drain(struct search *search, uint32_t at)
+{
+  for (; at < search->count; at++) {
+    if (search->is_waiting && search->shadow->waiting[search->queue[at]])
+      search_waiting(search, search->queue[at]);
+    search_node(search, search->queue[at]);
+  }
+}
+
+/* No entry waits outside of searches. */
+static void
+forget_waiting(struct search *search)
+{
+  const struct shadow *shadow = search->shadow;
+
+  if (search->is_waiting)
+    memset(shadow->waiting, 0, shadow->node_count * sizeof *shadow->waiting);
+}
+
+/* Marks what is reachable and what is held; returns how many are reachable. */
 static uint32_t
 search_all(struct search *search)
 {
-  memset(search->marks, 0, search->shadow->node_count);
+  const struct shadow *shadow = search->shadow;
+  uint32_t reached;
+
+  memset(search->marks, 0, shadow->node_count);
   search->node = SHADOW_ROOT;
+  search->mark = SHADOW_REACHED | SHADOW_HELD;
   search->count = 0;
   meet_node(search, SHADOW_ROOT);
-  for (uint32_t at = 0; at < search->count; at++) {
-    search->node = search->queue[at];
-    search_node(search, search->shadow->nodes + search->node);
+  drain(search, 0);
+  reached = search->count;
+  search->mark = SHADOW_HELD;
+  for (uint32_t i = 0; i < shadow->owed_count; i++) {
+    search->node = shadow->owed[i];
+    meet_node(search, search->node);
   }
-  return search->count;
+  drain(search, reached);
+  forget_waiting(search);
+  return reached;
 }
 
+/* The first search of an operation keeps the marks of its begin. */
 uint32_t
 shadow_reach(struct shadow *shadow)
 {
-  struct search search = {
-      .shadow = shadow, .marks = shadow->was, .queue = shadow->queue};
-  uint32_t capacity = shadow->was_capacity;
+  struct search search = {.shadow = shadow, .queue = shadow->queue};
 
   if (!shadow->is_stale)
     return shadow->reach_count;
-  PENUMBRA_ASSERT(shadow->was_is_is);
+  if (shadow->was_is_is) {
+    uint8_t *marks = shadow->was;
+    uint32_t capacity = shadow->was_capacity;
+
+    shadow->was = shadow->is;
+    shadow->was_capacity = shadow->is_capacity;
+    shadow->is = marks;
+    shadow->is_capacity = capacity;
+    shadow->was_is_is = false;
+  }
+  search.marks = shadow->is;
   shadow->reach_count = search_all(&search);
-  shadow->was = shadow->is;
-  shadow->was_capacity = shadow->is_capacity;
-  shadow->is = search.marks;
-  shadow->is_capacity = capacity;
-  shadow->was_is_is = false;
   shadow->is_stale = false;
   return shadow->reach_count;
+}
+
+static uint8_t
+marks_before(const struct shadow *shadow, uint32_t id)
+{
+  if (id >= shadow->was_count)
+    return 0;
+  return shadow->was_is_is ? shadow->is[id] : shadow->was[id];
+}
+
+static uint8_t
+marks_now(const struct shadow *shadow, uint32_t id)
+{
+  PENUMBRA_ASSERT(id < shadow->node_count && !shadow->is_stale);
+  return shadow->is[id];
 }
 
 bool
 shadow_was_reachable(const struct shadow *shadow, uint32_t id)
 {
-  if (id >= shadow->was_count)
-    return false;
-  return shadow->was_is_is ? shadow->is[id] : shadow->was[id];
+  return marks_before(shadow, id) & SHADOW_REACHED;
 }
 
 bool
 shadow_is_reachable(const struct shadow *shadow, uint32_t id)
 {
-  PENUMBRA_ASSERT(id < shadow->node_count && !shadow->is_stale);
-  return shadow->is[id];
+  return marks_now(shadow, id) & SHADOW_REACHED;
+}
+
+bool
+shadow_was_held(const struct shadow *shadow, uint32_t id)
+{
+  return marks_before(shadow, id) & SHADOW_HELD;
+}
+
+bool
+shadow_is_held(const struct shadow *shadow, uint32_t id)
+{
+  return marks_now(shadow, id) & SHADOW_HELD;
 }
 
 bool
@@ -274,8 +388,8 @@ static void
 visit_table(const struct shadow_entries *table, struct visit *visit)
 {
   for (uint32_t i = 0; i < table->count && visit->goes_on; i++)
-    visit_edge(visit, SUBJECT_LABEL_ENTRY, table->entries[i].key,
-               table->entries[i].value);
+    visit_edge(visit, SUBJECT_LABEL_ENTRY, shadow_entry_key(table->entries + i),
+               shadow_entry_value(table->entries + i));
 }
 
 void

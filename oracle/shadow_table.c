@@ -60,7 +60,7 @@ static uint32_t
 slot_holding(const struct shadow_entries *table, uint32_t number)
 {
   uint32_t mask = 2 * table->capacity - 1;
-  uint32_t slot = slot_of(table->entries[number - 1].key, mask);
+  uint32_t slot = slot_of(shadow_entry_key(table->entries + number - 1), mask);
 
   while (table->index[slot] != number)
     slot = (slot + 1) & mask;
@@ -71,7 +71,7 @@ static void
 index_entry(struct shadow_entries *table, uint32_t number)
 {
   uint32_t mask = 2 * table->capacity - 1;
-  uint32_t slot = slot_of(table->entries[number - 1].key, mask);
+  uint32_t slot = slot_of(shadow_entry_key(table->entries + number - 1), mask);
 
   while (table->index[slot])
     slot = (slot + 1) & mask;
@@ -92,7 +92,7 @@ unindex_slot(struct shadow_entries *table, uint32_t hole)
     number = table->index[slot];
     if (!number)
       break;
-    home = slot_of(table->entries[number - 1].key, mask);
+    home = slot_of(shadow_entry_key(table->entries + number - 1), mask);
     if (((slot - home) & mask) >= ((slot - hole) & mask)) {
       table->index[hole] = number;
       hole = slot;
@@ -113,13 +113,13 @@ find_entry(const struct shadow_entries *table, struct shadow_value key)
     for (; table->index[slot]; slot = (slot + 1) & mask) {
       struct shadow_entry *entry = table->entries + table->index[slot] - 1;
 
-      if (shadow_same(entry->key, key))
+      if (entry->key_bits == key.bits && entry->key_tag == key.tag)
         return entry;
     }
     return NULL;
   }
   for (uint32_t i = 0; i < table->count; i++) {
-    if (shadow_same(table->entries[i].key, key))
+    if (shadow_same(shadow_entry_key(table->entries + i), key))
       return table->entries + i;
   }
   return NULL;
@@ -131,7 +131,7 @@ shadow_get(const struct shadow *shadow, uint32_t table, struct shadow_value key)
   const struct shadow_entry *entry =
       find_entry(&shadow->nodes[table].as.table, key);
 
-  return entry ? entry->value : shadow_nil();
+  return entry ? shadow_entry_value(entry) : shadow_nil();
 }
 
 static bool
@@ -193,28 +193,132 @@ remove_entry(struct shadow_entries *table, struct shadow_entry *entry)
   table->count--;
 }
 
+/* What a string says as __mode. */
+static uint8_t
+weakness_of(const struct shadow *shadow, struct shadow_value value)
+{
+  const struct shadow_string *string;
+  uint8_t weak = OP_WEAK_NONE;
+
+  if (value.tag != SHADOW_STRING)
+    return OP_WEAK_NONE;
+  string = shadow->strings + value.bits;
+  if (string->length > OP_SHORT_STRING_MAX)
+    return OP_WEAK_NONE;
+  if (memchr(string->bytes, 'k', string->length))
+    weak |= OP_WEAK_KEYS;
+  if (memchr(string->bytes, 'v', string->length))
+    weak |= OP_WEAK_VALUES;
+  return weak;
+}
+
+/* The table has a new value at a key: that may be its __mode. */
+static void
+note_mode(struct shadow *shadow, uint32_t id, struct shadow_value key,
+          struct shadow_value value)
+{
+  struct shadow_node *node = shadow->nodes + id;
+  uint8_t mode;
+
+  if (key.tag != SHADOW_STRING || key.bits != shadow->events[OP_EVENT_MODE])
+    return;
+  mode = weakness_of(shadow, value);
+  if (mode == node->mode)
+    return;
+  shadow->mode_count += (mode != OP_WEAK_NONE) - (node->mode != OP_WEAK_NONE);
+  shadow->is_stale = true;
+  node->mode = mode;
+}
+
+static void
+set_removed(struct shadow_entries *table, struct shadow_value key)
+{
+  table->removed_bits = key.bits;
+  table->removed_tag = key.tag;
+}
+
+struct shadow_value
+shadow_removed(const struct shadow *shadow, uint32_t table)
+{
+  const struct shadow_entries *it = &shadow->nodes[table].as.table;
+
+  return (struct shadow_value){it->removed_bits, it->removed_tag};
+}
+
+static void
+lose_entry(struct shadow *shadow, uint32_t id, struct shadow_entry *entry)
+{
+  struct shadow_value key = shadow_entry_key(entry);
+  struct shadow_value value = shadow_entry_value(entry);
+
+  shadow->nodes[id].sum -= shadow_hash(SUBJECT_LABEL_ENTRY, key, value);
+  shadow_lose(shadow, value);
+  shadow_lose(shadow, key);
+  remove_entry(&shadow->nodes[id].as.table, entry);
+  note_mode(shadow, id, key, shadow_nil());
+}
+
 void
 shadow_set(struct shadow *shadow, uint32_t id, struct shadow_value key,
            struct shadow_value value)
 {
-  struct shadow_node *node = shadow->nodes + id;
-  struct shadow_entries *table = &node->as.table;
+  struct shadow_entries *table = &shadow->nodes[id].as.table;
   struct shadow_entry *entry = find_entry(table, key);
 
   if (entry && value.tag != SUBJECT_NIL) {
-    shadow_store(shadow, id, SUBJECT_LABEL_ENTRY, key, &entry->value, value);
+    struct shadow_value place = shadow_entry_value(entry);
+
+    shadow_store(shadow, id, SUBJECT_LABEL_ENTRY, key, &place, value);
+    entry->value_bits = place.bits;
+    entry->value_tag = place.tag;
+    note_mode(shadow, id, key, value);
   } else if (entry) {
-    node->sum -= shadow_hash(SUBJECT_LABEL_ENTRY, key, entry->value);
-    shadow_lose(shadow, entry->value);
-    shadow_lose(shadow, key);
-    remove_entry(table, entry);
-    table->removed = key;
+    lose_entry(shadow, id, entry);
+    set_removed(table, key);
   } else if (value.tag != SUBJECT_NIL) {
     PENUMBRA_ASSERT(table->count < table->capacity);
-    table->entries[table->count++] = (struct shadow_entry){key, value};
-    table->removed = shadow_nil();
+    table->entries[table->count++] =
+        (struct shadow_entry){.key_bits = key.bits,
+                              .key_tag = key.tag,
+                              .value_bits = value.bits,
+                              .value_tag = value.tag};
+    set_removed(table, shadow_nil());
     if (table->index)
       index_entry(table, table->count);
-    node->sum += shadow_hash(SUBJECT_LABEL_ENTRY, key, value);
+    shadow->nodes[id].sum += shadow_hash(SUBJECT_LABEL_ENTRY, key, value);
+    note_mode(shadow, id, key, value);
   }
+}
+
+/* Whether next may go on from a key whose entry was cleared: it is alive then,
+ * for the running frame has it, or nothing that dies. */
+static bool
+is_resumable(const struct shadow *shadow, struct shadow_value key)
+{
+  const struct shadow_frame *frame = shadow_frame_now(shadow);
+
+  if (key.tag != SHADOW_NODE)
+    return key.tag != SHADOW_STRING;
+  for (uint32_t reg = 0; reg < OP_REGISTERS; reg++) {
+    if (shadow_same(frame->registers[reg], key))
+      return true;
+  }
+  return false;
+}
+
+void
+shadow_clear_entry(struct shadow *shadow, uint32_t id, struct shadow_value key)
+{
+  struct shadow_entries *table = &shadow->nodes[id].as.table;
+  struct shadow_entry *entry;
+
+  PENUMBRA_ASSERT(id < shadow->node_count &&
+                  shadow->nodes[id].kind == SUBJECT_KIND_TABLE);
+  entry = find_entry(table, key);
+  if (!entry)
+    return;
+  lose_entry(shadow, id, entry);
+  table->cleared_at = shadow->operation;
+  if (is_resumable(shadow, key))
+    set_removed(table, key);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The shadow heap for people: values in words, and the way from the root to a
- * node. Reads the shadow heap; allocates nothing.
+ * The shadow heap for people: values in words, and the way from the root, or
+ * from what is owed a finalizer, to a node. Reads the shadow heap; allocates
+ * nothing.
  */
 #include "oracle/shadow_internal.h"
 
@@ -157,6 +158,7 @@ shadow_print(const struct shadow *shadow, struct shadow_value value,
 /* An edge that leads to the node sought. */
 struct sought {
   uint32_t id;
+  int32_t weak; /* of the node that the edge leaves */
   uint8_t label;
   bool is_found;
   bool is_key; /* it is the key that leads there */
@@ -170,8 +172,11 @@ seek(void *user, uint8_t label, struct shadow_value key,
   struct sought *sought = user;
   struct shadow_value node = shadow_of_node(sought->id);
 
-  sought->is_key = !shadow_same(value, node) && shadow_same(key, node);
-  sought->is_found = sought->is_key || shadow_same(value, node);
+  bool is_value = shadow_same(value, node) && !(sought->weak & OP_WEAK_VALUES);
+
+  sought->is_key = !is_value && shadow_same(key, node) &&
+                   !(sought->weak & OP_WEAK_KEYS);
+  sought->is_found = sought->is_key || is_value;
   sought->label = label;
   sought->key = key;
   return !sought->is_found;
@@ -286,10 +291,14 @@ shadow_path(const struct shadow *shadow, uint32_t id, char *ret_text,
   PENUMBRA_ASSERT(id < shadow->node_count);
   if (!shadow_find_parents(shadow, id))
     return false;
-  for (way[count++] = id; id != SHADOW_ROOT; way[count++] = id)
+  for (way[count++] = id; shadow->parents[id] != id; way[count++] = id)
     id = shadow->parents[id];
-  if (count == 1)
+  if (id != SHADOW_ROOT) {
+    add(&text, "finalizer of ");
+    add_node(&text, shadow, id);
+  } else if (count == 1) {
     add(&text, "root");
+  }
   for (uint32_t i = 1; i < count; i++) {
     struct sought sought = {.id = way[count - 1 - i]};
 
@@ -300,6 +309,7 @@ shadow_path(const struct shadow *shadow, uint32_t id, char *ret_text,
       i += left_out;
       sought.id = way[count - 1 - i];
     }
+    sought.weak = shadow_weakness(shadow, way[count - i]);
     shadow_visit(shadow, way[count - i], seek, &sought);
     PENUMBRA_ASSERT(sought.is_found);
     add_step(&text, shadow, &sought);

@@ -375,7 +375,7 @@ begin(void)
   next_base = REGION_BASE + GRANULE;
   live_bytes = 0;
   phase = SUBJECT_PHASE_PAUSE;
-  oracle_begin(oracle, &subject, false);
+  oracle_begin(oracle, &subject, false, OP_MODE_INCREMENTAL);
   root = &page.drawn[page.count++];
   root->object.kind = SUBJECT_KIND_ROOT;
   draw_part(root, 100);

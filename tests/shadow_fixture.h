@@ -57,6 +57,15 @@ parse_op(const char *text)
   return op;
 }
 
+/* Begins the operation and applies it. */
+static inline enum shadow_result
+apply_op(struct shadow *shadow, struct op op, enum subject_status status,
+         const struct shadow_value *answer, char *ret_message)
+{
+  shadow_begin(shadow, op);
+  return shadow_apply(shadow, op, status, answer, ret_message);
+}
+
 /* ---- legal answers --------------------------------------------------- */
 
 /* An answerer's state: picks among what is legal. */
@@ -118,6 +127,29 @@ register_now(const struct shadow *shadow, uint32_t reg)
   return value;
 }
 
+/* What gets, getglobal and getreg read. */
+static inline struct shadow_value
+named_entry(const struct shadow *shadow, struct op op)
+{
+  struct shadow_value key = {0, SHADOW_STRING}, value = nil_value();
+  uint32_t table = op.code == OP_GETREG ? SHADOW_REGISTRY : SHADOW_GLOBALS;
+  char name[OP_STRING_MAX];
+  size_t length;
+
+  if (op.code == OP_GETS) {
+    table = (uint32_t)register_now(shadow, (uint32_t)op.b).bits;
+    length = op_string_name(op.c, name);
+  } else if (op.code == OP_GETGLOBAL) {
+    length = op_string_global(op.b, name);
+  } else {
+    length = op_string_registry(op.b, name);
+  }
+  key.bits = shadow_string_find(shadow, (const uint8_t *)name, length);
+  if (key.bits)
+    shadow_lookup(shadow, table, SUBJECT_LABEL_ENTRY, key, &value);
+  return value;
+}
+
 /* A legal answer to an admitted open operation. */
 static inline void
 answer_op(struct answerer *answerer, const struct shadow *shadow, struct op op,
@@ -140,6 +172,9 @@ answer_op(struct answerer *answerer, const struct shadow *shadow, struct op op,
     shadow_visit(shadow, a, pick_entry, &picked);
     ret_answer[0] = picked.key;
     ret_answer[1] = picked.value;
+  } else if (op.code == OP_GETS || op.code == OP_GETGLOBAL ||
+             op.code == OP_GETREG) {
+    ret_answer[0] = named_entry(shadow, op);
   } else if (op.code == OP_REF) {
     ret_answer[0] = integer_value(answerer->reference++);
   }
@@ -150,6 +185,7 @@ answer_op(struct answerer *answerer, const struct shadow *shadow, struct op op,
 struct opinion {
   const struct shadow *shadow;
   uint32_t node;
+  int32_t weak; /* of the node */
   uint64_t sum;
   uint8_t *reached;
   bool has_grown;
@@ -171,25 +207,66 @@ add_opinion(void *user, uint8_t label, struct shadow_value key,
 }
 
 static inline bool
+is_reached(const struct opinion *opinion, struct shadow_value value)
+{
+  return value.tag != SHADOW_NODE || opinion->reached[value.bits];
+}
+
+static inline void
+reach_value(struct opinion *opinion, struct shadow_value value)
+{
+  if (is_reached(opinion, value))
+    return;
+  opinion->reached[value.bits] = 1;
+  opinion->has_grown = true;
+}
+
+static inline bool
 spread_opinion(void *user, uint8_t label, struct shadow_value key,
                struct shadow_value value)
 {
   struct opinion *opinion = user;
-  const struct shadow_value *ends[] = {&key, &value};
+  int32_t weak = label == SUBJECT_LABEL_ENTRY ? opinion->weak : OP_WEAK_NONE;
 
-  (void)label;
-  for (int i = 0; i < 2; i++) {
-    if (ends[i]->tag == SHADOW_NODE && !opinion->reached[ends[i]->bits]) {
-      opinion->reached[ends[i]->bits] = 1;
-      opinion->has_grown = true;
-    }
-  }
+  if (!(weak & OP_WEAK_KEYS))
+    reach_value(opinion, key);
+  if (!(weak & OP_WEAK_VALUES) &&
+      (weak == OP_WEAK_NONE || is_reached(opinion, key)))
+    reach_value(opinion, value);
   return true;
 }
 
-/* What is reachable, to a fixpoint, one byte a node. Owned by the caller. */
+/* The sides that the __mode of a table's metatable names, read edge by edge. */
+static inline int32_t
+weakness_slowly(const struct shadow *shadow, uint32_t id)
+{
+  struct shadow_value metatable, mode;
+  struct shadow_value key = {0, SHADOW_STRING};
+  int32_t weak = OP_WEAK_NONE;
+  const uint8_t *bytes;
+  size_t length;
+
+  key.bits = shadow_string_find(shadow, (const uint8_t *)"__mode", 6);
+  if (shadow_kind(shadow, id) != SUBJECT_KIND_TABLE || !key.bits ||
+      !shadow_lookup(shadow, id, SUBJECT_LABEL_METATABLE, nil_value(),
+                     &metatable) ||
+      metatable.tag != SHADOW_NODE ||
+      !shadow_lookup(shadow, (uint32_t)metatable.bits, SUBJECT_LABEL_ENTRY, key,
+                     &mode) ||
+      mode.tag != SHADOW_STRING)
+    return weak;
+  bytes = shadow_string_bytes(shadow, (uint32_t)mode.bits, &length);
+  for (size_t i = 0; i < length && length <= OP_SHORT_STRING_MAX; i++) {
+    weak |= bytes[i] == 'k' ? OP_WEAK_KEYS : OP_WEAK_NONE;
+    weak |= bytes[i] == 'v' ? OP_WEAK_VALUES : OP_WEAK_NONE;
+  }
+  return weak;
+}
+
+/* What is reachable, or held, to a fixpoint, one byte a node. Owned by the
+ * caller. */
 static inline uint8_t *
-reached_slowly(const struct shadow *shadow)
+marked_slowly(const struct shadow *shadow, bool is_held)
 {
   uint32_t count = shadow_node_count(shadow);
   struct opinion opinion = {.shadow = shadow, .has_grown = true};
@@ -197,14 +274,23 @@ reached_slowly(const struct shadow *shadow)
   opinion.reached = calloc(count, 1);
   assert_non_null(opinion.reached);
   opinion.reached[SHADOW_ROOT] = 1;
+  for (uint32_t id = 0; is_held && id < count; id++)
+    opinion.reached[id] |= shadow_marking(shadow, id) != 0;
   while (opinion.has_grown) {
     opinion.has_grown = false;
     for (uint32_t id = 0; id < count; id++) {
+      opinion.weak = weakness_slowly(shadow, id);
       if (opinion.reached[id])
         shadow_visit(shadow, id, spread_opinion, &opinion);
     }
   }
   return opinion.reached;
+}
+
+static inline uint8_t *
+reached_slowly(const struct shadow *shadow)
+{
+  return marked_slowly(shadow, false);
 }
 
 /* Sums are those of the edges, look-ups agree with the walk, the marks agree
@@ -215,6 +301,7 @@ check_shadow(struct shadow *shadow, const uint8_t *before, uint32_t count)
 {
   uint32_t reached_count = shadow_reach(shadow);
   uint8_t *reached = reached_slowly(shadow);
+  uint8_t *held = marked_slowly(shadow, true);
 
   for (uint32_t id = 0; id < shadow_node_count(shadow); id++) {
     struct opinion opinion = {.shadow = shadow, .node = id};
@@ -222,6 +309,8 @@ check_shadow(struct shadow *shadow, const uint8_t *before, uint32_t count)
     shadow_visit(shadow, id, add_opinion, &opinion);
     assert_int_equal(opinion.sum, shadow_sum(shadow, id));
     assert_int_equal(reached[id], shadow_is_reachable(shadow, id));
+    assert_int_equal(held[id], shadow_is_held(shadow, id));
+    assert_int_equal(weakness_slowly(shadow, id), shadow_weakness(shadow, id));
     if (before)
       assert_int_equal(id < count && before[id],
                        shadow_was_reachable(shadow, id));
@@ -229,6 +318,7 @@ check_shadow(struct shadow *shadow, const uint8_t *before, uint32_t count)
   }
   assert_int_equal(reached_count, 0);
   free(reached);
+  free(held);
 }
 
 /* ---- a digest -------------------------------------------------------- */
@@ -282,7 +372,7 @@ run_one(struct shadow *shadow, const char *text)
   if (!shadow_admits(shadow, op))
     fail_msg("%s: not admitted", text);
   answer_op(&answerer, shadow, op, answer);
-  if (shadow_apply(shadow, op, SUBJECT_DONE, answer, message) != SHADOW_OK)
+  if (apply_op(shadow, op, SUBJECT_DONE, answer, message) != SHADOW_OK)
     fail_msg("%s: %s", text, message);
   check_shadow(shadow, before, count);
   free(before);
@@ -385,7 +475,7 @@ answered(struct shadow *shadow, const char *text, struct shadow_value first,
   enum shadow_result result;
 
   assert_true(shadow_admits(shadow, op));
-  result = shadow_apply(shadow, op, SUBJECT_DONE, answer, message);
+  result = apply_op(shadow, op, SUBJECT_DONE, answer, message);
   if (result != SHADOW_OK) {
     assert_int_not_equal(strlen(message), 0);
     assert_int_equal(digest_shadow(shadow), digest);

@@ -283,15 +283,19 @@ test_op_text_refuses_wrong_words(void **state)
                  "operand 1 of 'setup' is one of fresh, recycle, "
                  "got 'fersh' (did you mean 'fresh'?)");
   assert_refused("setup fresh small x",
-                 "operand 3 of 'setup' is incremental, got 'x'");
+                 "operand 3 of 'setup' is one of incremental, generational, "
+                 "got 'x'");
   assert_refused("runto sweep_finalizable",
                  "operand 1 of 'runto' is one of pause, propagate, "
                  "enter-atomic, sweep, sweep-finalizable, sweep-pending, "
                  "sweep-end, finalize, got 'sweep_finalizable' "
                  "(did you mean 'sweep-finalizable'?)");
-  assert_refused("setevent r0 __gc r1",
+  assert_refused("setevent r0 __len r1",
                  "operand 2 of 'setevent' is one of __index, __newindex, "
-                 "__close, __name, got '__gc'");
+                 "__close, __name, __gc, __mode, got '__len'");
+  assert_refused("newweak r0 values",
+                 "operand 2 of 'newweak' is one of none, k, v, kv, "
+                 "got 'values'");
 }
 
 /* Would catch raw control bytes on a terminal and messages as long as the

@@ -144,7 +144,7 @@ static void
 test_oracle_judges_the_steps_of_opening(void **state)
 {
   (void)state;
-  oracle_begin(oracle, &subject, false);
+  oracle_begin(oracle, &subject, false, OP_MODE_INCREMENTAL);
   expect_change(registry, SUBJECT_WHITE_CURRENT, SUBJECT_GREY, true);
   tell_phase(SUBJECT_PHASE_PAUSE, SUBJECT_PHASE_PROPAGATE);
   step(SUBJECT_EVENT_STEP_BEGIN);

@@ -73,7 +73,7 @@ survey_many(uint64_t count)
 {
   subject.survey = show_many;
   subject.capabilities = SUBJECT_CAN_SURVEY;
-  oracle_begin(oracle, &subject, false);
+  oracle_begin(oracle, &subject, false, OP_MODE_INCREMENTAL);
   oracle_attach(oracle, (struct subject_instance *)&count);
   oracle_check(oracle, ORACLE_INSIDE);
   subject = subject_drawn;

@@ -107,7 +107,7 @@ test_shadow_strings_are_found_among_many(void **state)
   for (int n = 0; n < 1024; n++) {
     snprintf(text, sizeof text, "str r0 %d", n);
     assert_int_equal(
-        shadow_apply(shadow, parse_op(text), SUBJECT_DONE, NULL, text),
+        apply_op(shadow, parse_op(text), SUBJECT_DONE, NULL, text),
         SHADOW_OK);
   }
   for (int n = 0; n < 1024; n++) {
@@ -730,11 +730,11 @@ test_shadow_nodes_have_a_limit(void **state)
   refuse(shadow, "wide r0 4096; chain r0 4112");
   assert_true(admits(shadow, "chain r0 4096"));
   run(shadow, "cfunc r2 0; closure r1 r1 1");
-  assert_int_equal(shadow_apply(shadow, parse_op("wide r0 4080"), SUBJECT_DONE,
+  assert_int_equal(apply_op(shadow, parse_op("wide r0 4080"), SUBJECT_DONE,
                                 NULL, message),
                    SHADOW_OK);
   refuse(shadow, "chain r0 15; wide r0 14");
-  assert_int_equal(shadow_apply(shadow, parse_op("chain r0 14"), SUBJECT_DONE,
+  assert_int_equal(apply_op(shadow, parse_op("chain r0 14"), SUBJECT_DONE,
                                 NULL, message),
                    SHADOW_OK);
   refuse(shadow, "newtable r0 0 0; newud r0 0 0; cclosure r0 r0 1; "
@@ -775,14 +775,14 @@ test_shadow_status_is_judged(void **state)
     bool allocates = op_infos[code].flags & OP_ALLOCATES;
 
     assert_int_equal(
-        shadow_apply(shadow, op, SUBJECT_UNSUPPORTED, NULL, message),
+        apply_op(shadow, op, SUBJECT_UNSUPPORTED, NULL, message),
         SHADOW_OK);
-    assert_int_equal(shadow_apply(shadow, op, SUBJECT_ERROR, NULL, message),
+    assert_int_equal(apply_op(shadow, op, SUBJECT_ERROR, NULL, message),
                      SHADOW_ILLEGAL);
     assert_non_null(strstr(message, op_infos[code].name));
-    assert_int_equal(shadow_apply(shadow, op, SUBJECT_NO_MEMORY, NULL, message),
+    assert_int_equal(apply_op(shadow, op, SUBJECT_NO_MEMORY, NULL, message),
                      allocates ? SHADOW_OK : SHADOW_ILLEGAL);
-    assert_int_equal(shadow_apply(shadow, op, 99, NULL, message),
+    assert_int_equal(apply_op(shadow, op, 99, NULL, message),
                      SHADOW_ILLEGAL);
   }
   assert_int_equal(digest_shadow(shadow), digest);
@@ -837,7 +837,7 @@ test_shadow_clear_forgets_all(void **state)
   assert_non_null(fresh);
   run(shadow, "newtable r0 0 0; nil r0; newtable r1 0 0");
   assert_int_equal(
-      shadow_apply(shadow, parse_op("nil r1"), SUBJECT_DONE, NULL, message),
+      apply_op(shadow, parse_op("nil r1"), SUBJECT_DONE, NULL, message),
       SHADOW_OK);
   shadow_clear(shadow, false);
   assert_int_equal(shadow_births(shadow, &first), 0);

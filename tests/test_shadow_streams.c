@@ -124,7 +124,7 @@ apply(struct shadow *shadow, struct answerer *answerer, struct op op)
   char message[SHADOW_MESSAGE_MAX];
 
   answer_op(answerer, shadow, op, answer);
-  return shadow_apply(shadow, op, status, answer, message);
+  return apply_op(shadow, op, status, answer, message);
 }
 
 /* How often each operation was applied: what was never tried proves nothing. */
@@ -303,7 +303,7 @@ apply_scarcely(struct shadow *shadow, struct scarcity *scarcity, struct op op,
     uint32_t first;
 
     scarcity->left = failed;
-    result = shadow_apply(shadow, op, SUBJECT_DONE, answer, message);
+    result = apply_op(shadow, op, SUBJECT_DONE, answer, message);
     scarcity->left = SIZE_MAX;
     if (result == SHADOW_OK)
       return failed;
@@ -421,7 +421,7 @@ test_shadow_blocks_are_used_again(void **state)
   for (int i = 0; i < 200; i++) {
     if (i == 2)
       asked = scarcity.asked;
-    assert_int_equal(shadow_apply(shadow, ops[i % 2], SUBJECT_DONE, NULL, NULL),
+    assert_int_equal(apply_op(shadow, ops[i % 2], SUBJECT_DONE, NULL, NULL),
                      SHADOW_OK);
   }
   assert_int_equal(scarcity.asked, asked);
@@ -465,7 +465,7 @@ test_shadow_clear_gives_back_what_was_large(void **state)
     struct op op = parse_op(i == 1 ? "wide r1 200704" : "chain r0 200704");
 
     assert_true(shadow_admits(shadow, op));
-    assert_int_equal(shadow_apply(shadow, op, SUBJECT_DONE, NULL, message),
+    assert_int_equal(apply_op(shadow, op, SUBJECT_DONE, NULL, message),
                      SHADOW_OK);
   }
   assert_int_equal(shadow_reach(shadow), SHADOW_FIRST + 2 * 200704 + 1);

@@ -406,11 +406,13 @@ prepare(struct lab *lab, const struct subject *subject,
         struct lab_result *result)
 {
   enum arena_policy policy = ARENA_FRESH;
+  uint8_t mode = OP_MODE_INCREMENTAL;
   bool large = false;
   if (stream->count && stream->ops[0].code == OP_SETUP) {
     if (stream->ops[0].a == OP_POLICY_RECYCLE)
       policy = ARENA_RECYCLE;
     large = stream->ops[0].b == OP_SCALE_LARGE;
+    mode = (uint8_t)stream->ops[0].c;
   }
   memset(result, 0, sizeof *result);
   lab->subject = subject;
@@ -428,7 +430,7 @@ prepare(struct lab *lab, const struct subject *subject,
   lab->blocks_before = 0;
   lab->surveyed_before = oracle_statistics(lab->oracle)->objects;
   arena_clear(lab->arena, policy);
-  oracle_begin(lab->oracle, subject, large);
+  oracle_begin(lab->oracle, subject, large, mode);
 }
 
 void
