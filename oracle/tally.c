@@ -28,34 +28,39 @@ enum axis {
 };
 
 static const struct group_info groups[] = {
-#define GROUP(NAME, title, form, A, B, C, D)                                \
+#define GROUP(NAME, title, form, A, B, C, D, E)                             \
   [TALLY_##NAME] = {title,                                                  \
                     form,                                                   \
                     TALLY_FIRST_##NAME,                                     \
-                    {AXIS_##A, AXIS_##B, AXIS_##C, AXIS_##D},               \
+                    {AXIS_##A, AXIS_##B, AXIS_##C, AXIS_##D, AXIS_##E},     \
                     {TALLY_PLACES_##A, TALLY_PLACES_##B, TALLY_PLACES_##C,  \
-                     TALLY_PLACES_##D}},
+                     TALLY_PLACES_##D, TALLY_PLACES_##E}},
 #include "oracle/tally.def"
 };
 
+/* The places of a cell; those left out are 0. */
+#define AT(...) ((const unsigned[TALLY_AXES]){__VA_ARGS__})
+
 static void
-count(struct oracle *oracle, enum tally_group group, unsigned a, unsigned b,
-      unsigned c, unsigned d)
+count(struct oracle *oracle, enum tally_group group,
+      const unsigned at[TALLY_AXES])
 {
   const struct group_info *info = &groups[group];
-  const uint8_t *places = info->places;
-  if (oracle->stage != ORACLE_RUNNING || a >= places[0] || b >= places[1] ||
-      c >= places[2] || d >= places[3])
-    return; /* a subject may tell nonsense: that is judged elsewhere */
-  oracle->stats.tally[info->first +
-                      ((a * places[1] + b) * places[2] + c) * places[3] + d] +=
-      1;
+  unsigned index = 0;
+  if (oracle->stage != ORACLE_RUNNING)
+    return;
+  for (int i = 0; i < TALLY_AXES; i++) {
+    if (at[i] >= info->places[i])
+      return; /* a subject may tell nonsense: that is judged elsewhere */
+    index = index * info->places[i] + at[i];
+  }
+  oracle->stats.tally[info->first + index] += 1;
 }
 
 static void
 count_deed(struct oracle *oracle, enum tally_deed deed)
 {
-  count(oracle, TALLY_HAPPENINGS, deed, 0, 0, 0);
+  count(oracle, TALLY_HAPPENINGS, AT(deed));
 }
 
 static void
@@ -86,11 +91,42 @@ colour_of(const struct oracle *oracle, uint64_t base)
                                      : SUBJECT_WHITE_OTHER;
 }
 
+/* The node that the object at base is bound to, or BIND_NO_NODE. */
+static uint32_t
+node_at(const struct oracle *oracle, uint64_t base)
+{
+  uint32_t block = blocks_find(&oracle->blocks, base);
+  const struct block_view *view = &oracle->blocks.views[block];
+  return block && view->tag == SHADOW_NODE ? view->bits : BIND_NO_NODE;
+}
+
+/* What the shadow does not know of (an object that was born and died within
+ * one operation) is not counted. */
+static void
+count_dead_key(struct oracle *oracle, uint32_t table, uint32_t key)
+{
+  const struct shadow *shadow = oracle->shadow;
+  struct shadow_value name = {key, SHADOW_NODE}, value;
+  if (table == BIND_NO_NODE || key == BIND_NO_NODE)
+    return;
+  if (shadow_weakness(shadow, table) == OP_WEAK_BOTH)
+    count(oracle, TALLY_CLEARED, AT(TALLY_CLEARING_BOTH));
+  else if (shadow_lookup(shadow, table, SUBJECT_LABEL_ENTRY, name, &value))
+    count(oracle, TALLY_CLEARED,
+          AT(shadow_is_collectable(value) &&
+                     !shadow_is_held(shadow, (uint32_t)value.bits)
+                 ? TALLY_CLEARING_EPHEMERON
+                 : TALLY_CLEARING_KEY));
+}
+
 static void
 on_cleared(struct oracle *oracle, const struct subject_event *event)
 {
-  if (!event->from)
-    count(oracle, TALLY_CLEARED, TALLY_CLEARING_VALUE, 0, 0, 0);
+  if (event->from)
+    count_dead_key(oracle, node_at(oracle, event->base),
+                   node_at(oracle, event->value));
+  else
+    count(oracle, TALLY_CLEARED, AT(TALLY_CLEARING_VALUE));
 }
 
 static void
@@ -107,13 +143,15 @@ static void
 on_finalizer(struct oracle *oracle, const struct subject_event *event)
 {
   struct tally *tally = &oracle->tally;
+  uint32_t node = node_at(oracle, event->base);
   tally->finalizing = event->base;
-  tally->behaviour = -1;
+  tally->behaviour =
+      node == BIND_NO_NODE ? -1 : shadow_behaviour(oracle->shadow, node);
   if (oracle->stage == ORACLE_CLOSING)
     oracle->stats.tally[TALLY_FIRST_HAPPENINGS + TALLY_DEED_AT_CLOSE] += 1;
-  count(oracle, TALLY_FINALIZERS, tally->mode, oracle->phase, 0, 0);
+  count(oracle, TALLY_FINALIZERS, AT(tally->mode, oracle->phase));
   if (tally->behaviour >= 0)
-    count(oracle, TALLY_BEHAVIOURS, (unsigned)tally->behaviour, 0, 0, 0);
+    count(oracle, TALLY_BEHAVIOURS, AT((unsigned)tally->behaviour));
 }
 
 static void
@@ -134,7 +172,7 @@ on_emergency(struct oracle *oracle, const struct subject_event *event)
   struct tally *tally = &oracle->tally;
   if (!event->to)
     return;
-  count(oracle, TALLY_EMERGENCIES, tally->mode, oracle->phase, 0, 0);
+  count(oracle, TALLY_EMERGENCIES, AT(tally->mode, oracle->phase));
   if (tally->finalizing)
     count_deed(oracle, TALLY_DEED_EMERGENCY_INSIDE);
   else
@@ -152,14 +190,15 @@ tally_event(struct oracle *oracle, const struct subject_event *event)
     break;
   case SUBJECT_EVENT_PHASE:
     tally->white ^= event->from == SUBJECT_PHASE_ATOMIC;
-    count(oracle, TALLY_PHASES, event->to, 0, 0, 0);
+    count(oracle, TALLY_PHASES, AT(event->to));
     break;
   case SUBJECT_EVENT_BARRIER:
-    count(oracle, TALLY_BARRIERS, event->from, event->to,
-          colour_of(oracle, event->base), colour_of(oracle, event->value));
+    count(oracle, TALLY_BARRIERS,
+          AT(tally->mode, event->from, event->to,
+             colour_of(oracle, event->base), colour_of(oracle, event->value)));
     break;
   case SUBJECT_EVENT_AGED:
-    count(oracle, TALLY_AGES, event->from, event->to, 0, 0);
+    count(oracle, TALLY_AGES, AT(event->from, event->to));
     break;
   case SUBJECT_EVENT_CLEARED:
     on_cleared(oracle, event);
@@ -198,18 +237,18 @@ tally_survey(struct oracle *oracle)
 {
   const struct subject_heap *heap = &oracle->survey.heap;
   count(oracle, TALLY_HEAPS,
-        heap->by_age ? OP_MODE_GENERATIONAL : OP_MODE_INCREMENTAL, heap->phase,
-        0, 0);
+        AT(heap->by_age ? OP_MODE_GENERATIONAL : OP_MODE_INCREMENTAL,
+           heap->phase));
 }
 
 void
 tally_operation_begin(struct oracle *oracle, struct op op)
 {
-  uint8_t mode = oracle->tally.mode;
+  uint8_t mode = shadow_mode(oracle->shadow);
   oracle->tally.emergencies = 0;
   oracle->tally.finalizing = 0;
   if (op.code == OP_MODE && op.a != mode)
-    count(oracle, TALLY_SWITCHES, mode, oracle->phase, 0, 0);
+    count(oracle, TALLY_SWITCHES, AT(mode, oracle->phase));
 }
 
 void
@@ -301,8 +340,8 @@ static const struct rule {
   int at[TALLY_AXES];
   const char *never; /* NULL: it has to be seen */
 } rules[] = {
-#define NEVER(GROUP, a, b, c, d, reason) {TALLY_##GROUP, {a, b, c, d}, reason},
-#define SEEN(GROUP, a, b, c, d) {TALLY_##GROUP, {a, b, c, d}, NULL},
+#define NEVER(reason, GROUP, ...) {TALLY_##GROUP, {__VA_ARGS__}, reason},
+#define SEEN(GROUP, ...) {TALLY_##GROUP, {__VA_ARGS__}, NULL},
 #include "oracle/tally.def"
 };
 

@@ -22,7 +22,7 @@
 struct oracle;
 struct oracle_stats;
 
-enum { TALLY_ANY = -1, TALLY_SAME = -2, TALLY_AXES = 4 };
+enum { TALLY_ANY = -1, TALLY_SAME = -2, TALLY_AXES = 5 };
 
 enum tally_deed {
 #define DEED(NAME, words) TALLY_DEED_##NAME,
@@ -43,7 +43,7 @@ enum {
 };
 
 enum tally_group {
-#define GROUP(NAME, title, form, A, B, C, D) TALLY_##NAME,
+#define GROUP(NAME, title, form, A, B, C, D, E) TALLY_##NAME,
 #include "oracle/tally.def"
   TALLY_LAWS, /* how often each law was applied: no counters of its own */
   TALLY_GROUPS
@@ -51,11 +51,12 @@ enum tally_group {
 
 /* The first counter of each group; then how many there are. */
 enum {
-#define GROUP(NAME, title, form, A, B, C, D)                               \
+#define GROUP(NAME, title, form, A, B, C, D, E)                            \
   TALLY_FIRST_##NAME,                                                      \
   TALLY_LAST_##NAME = TALLY_FIRST_##NAME +                                 \
                       TALLY_PLACES_##A * TALLY_PLACES_##B *                \
-                          TALLY_PLACES_##C * TALLY_PLACES_##D -            \
+                          TALLY_PLACES_##C * TALLY_PLACES_##D *            \
+                          TALLY_PLACES_##E -                               \
                       1,
 #include "oracle/tally.def"
   TALLY_COUNTERS

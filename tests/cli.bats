@@ -320,13 +320,13 @@ $maybe_string,\"signature\":$maybe_string\}"
   run -0 --separate-stderr "$penumbra" run --stats store.pen store.pen
   [ -z "$stderr" ]
   [[ $output == *"2 runs: 2 clean"*"What the runs of lua54 have shown"* ]]
-  [[ $output == *"2   back, taken: black to white"* ]]
-  [[ $output == *"never seen   forward, taken: black to white"* ]]
-  [[ $output == *"cannot be "*"a child that is not white needs no barrier"* ]]
+  [[ $output == *"2   incremental, back, taken: black to white"* ]]
+  [[ $output == *"never seen   incremental, forward, taken: black to white"* ]]
+  [[ $output == *"cannot be "*"a child that is not white needs no"* ]]
   none grep "impossible, seen" <<<"$output"
   need_faults
   run -1 "$penumbra" run --stats --fault $fault store.pen
-  [[ $output == *"never seen   back, taken: black to white"* ]]
+  [[ $output == *"never seen   incremental, back, taken: black to white"* ]]
 }
 
 @test "run --stats --json: the keys, after the verdicts" {
@@ -335,7 +335,7 @@ $maybe_string,\"signature\":$maybe_string\}"
   output=$(sed 1d <<<"$output")
   json_lines "\{\"subject\":\"lua54\",\"group\":$string,\"cell\":$string,\
 \"count\":[0-9]+,\"possible\":(true,\"reason\":null|false,\"reason\":$string)\}"
-  [[ $output == *'"group":"barriers","cell":"back, taken: black to white",'\
+  [[ $output == *'"group":"barriers","cell":"incremental, back, taken: black to white",'\
 '"count":1,"possible":true,"reason":null}'* ]]
 }
 

@@ -83,7 +83,8 @@ static uint64_t
 barriers(const struct oracle_stats *oracle, int is_back, int is_taken)
 {
   return tally_sum(oracle, TALLY_BARRIERS,
-                   (const int[]){is_back, is_taken, TALLY_ANY, TALLY_ANY});
+                   (const int[]){TALLY_ANY, is_back, is_taken, TALLY_ANY,
+                                TALLY_ANY});
 }
 
 static void
