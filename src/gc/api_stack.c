@@ -287,7 +287,6 @@ enum gc_status
 gc_concat(struct gc_thread *thread)
 {
   struct gc_value *first = gc_slot(thread, -2);
-  uint32_t top = thread->top;
   const struct gc_string *a = string_at(thread, -2);
   const struct gc_string *b = string_at(thread, -1);
   struct gc_string *result;
@@ -296,16 +295,11 @@ gc_concat(struct gc_thread *thread)
       && (uint64_t)a->length + b->length > 64) {
     return GC_NO_MEMORY;
   }
-  if (GC_FAULTY(thread->heap, CONCAT_UNANCHORED)) {
-    gc_drop(thread, 2);
-  }
   result = gc_string_concat(thread->heap, a, b);
-  thread->top = top;
   if (result == NULL) {
     return GC_NO_MEMORY;
   }
-  *first = (struct gc_value){ .tag = GC_TAG_OBJECT,
-                              .as.object = &result->head };
+  first->as.object = &result->head;
   gc_drop(thread, 1);
   gc_check(thread);
   return GC_OK;

@@ -49,7 +49,8 @@ collect_in_emergency(struct gc_heap *heap)
 {
   heap->emergency = true;
   tell_emergency(heap, true);
-  if (GC_FAULTY(heap, EMERGENCY_HALF)) {
+  if (GC_FAULTY(heap, EMERGENCY_HALF)
+      && heap->cycle_mode == GC_MODE_INCREMENTAL) {
     gc_run_until(heap, GC_PHASE_PAUSE);
   } else {
     gc_collect_by_mode(heap);
