@@ -193,6 +193,49 @@ heap_print(const struct gc_heap *heap)
   return sum;
 }
 
+/* ---- generations ----------------------------------------------------- */
+
+/* What is excused from the laws of ages: what is grey is visited by the next
+ * collection, threads and open upvalues always are. */
+static bool
+is_aged_strictly(const struct gc_object *object)
+{
+  return gc_is_black(object) && gc_is_old(object)
+         && object->kind != GC_KIND_THREAD;
+}
+
+static void
+child_is_old_enough(const struct gc_heap *heap,
+                    const struct gc_object *parent,
+                    const struct gc_object *child)
+{
+  assert_false(gc_is_dead(heap, child));
+  if (!is_aged_strictly(parent)) {
+    return;
+  }
+  if (parent->age == GC_AGE_OLD) {
+    assert_true(gc_is_old(child) || (child->mark & GC_MARK_FIXED));
+  } else {
+    assert_int_not_equal(child->age, GC_AGE_NEW);
+  }
+}
+
+/* The invariants of either mode, as between any two micro-steps. */
+static inline void
+check_mode(const struct gc_heap *heap)
+{
+  const struct gc_object *object;
+
+  if (heap->cycle_mode == GC_MODE_INCREMENTAL) {
+    check_heap(heap);
+    return;
+  }
+  assert_int_equal(heap->phase, GC_PHASE_PROPAGATE);
+  for (object = heap->all; object != NULL; object = object->next) {
+    see_children(heap, object, child_is_old_enough);
+  }
+}
+
 /* ---- the scenarios --------------------------------------------------- */
 
 enum { MANY = 500 }; /* values: more than a stack has room for */

@@ -144,6 +144,55 @@ test_gc_emergency_cures_each_allocation(void **state)
   }
 }
 
+/* The same in generational mode, after some minor collections: what the
+ * operation makes before the refusal is old after the emergency collection,
+ * what it makes later is new. */
+static bool
+is_cured_among_old(const struct scenario *scenario, int minors, size_t k)
+{
+  struct host host;
+  struct watcher watcher;
+  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_thread *thread = gc_main_thread(heap);
+  uint64_t after;
+  bool reached;
+
+  gc_stop(heap);
+  scenario->prepare(thread);
+  gc_set_mode(heap, GC_MODE_GENERATIONAL);
+  for (int i = 0; i < minors; i++) {
+    gc_micro_step(heap);
+  }
+  host.fail_at = host.calls + k;
+  assert_int_equal(scenario->act(thread), GC_OK);
+  reached = host.calls > host.fail_at;
+  assert_emergencies(&watcher, reached);
+  assert_int_equal(heap->cycle_mode, GC_MODE_GENERATIONAL);
+  check_mode(heap);
+  after = heap_print(heap);
+  for (int i = 0; i < 3; i++) {
+    gc_micro_step(heap);
+    check_mode(heap);
+    assert_true(heap_print(heap) == after);
+  }
+  close_heap(heap, &host);
+  return reached;
+}
+
+/* Catches a store into what a collection in its midst has made old, without a
+ * barrier. */
+static void
+test_gc_emergency_cures_among_old_objects(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+    for (int minors = 0; minors < 4; minors++) {
+      for (size_t k = 0; is_cured_among_old(&scenarios[i], minors, k); k++) {
+      }
+    }
+  }
+}
+
 /* Catches a rehash that mixes what was before a collection with what was
  * after it. */
 static void
@@ -375,6 +424,25 @@ test_gc_emergency_keeps_strings_interned(void **state)
   close_heap(heap, &host);
 }
 
+/* Catches room that is made, and a collection with it, between the finding of a
+ * dead string and its resurrection. */
+static void
+test_gc_emergency_not_for_what_is_found(void **state)
+{
+  struct host host;
+  struct watcher watcher;
+  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_thread *thread = gc_main_thread(heap);
+
+  (void)state;
+  prepare_full_strings(thread);
+  host.fail_at = host.calls;
+  push_text(thread, "filler 0");
+  assert_string_equal(gc_to_string(thread, 1, NULL), "filler 0");
+  assert_emergencies(&watcher, 0);
+  close_heap(heap, &host);
+}
+
 /* Catches an anchor that has no slot in a full frame, and a result that takes
  * the wrong one. */
 static void
@@ -409,6 +477,7 @@ main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_gc_emergency_cures_each_allocation),
+    cmocka_unit_test(test_gc_emergency_cures_among_old_objects),
     cmocka_unit_test(test_gc_emergency_keeps_contents),
     cmocka_unit_test(test_gc_emergency_frees_garbage),
     cmocka_unit_test(test_gc_emergency_frees_what_was_marked),
@@ -417,6 +486,7 @@ main(void)
     cmocka_unit_test(test_gc_emergency_not_while_opening),
     cmocka_unit_test(test_gc_emergency_sets_the_pace),
     cmocka_unit_test(test_gc_emergency_keeps_strings_interned),
+    cmocka_unit_test(test_gc_emergency_not_for_what_is_found),
     cmocka_unit_test(test_gc_emergency_full_frame),
   };
 

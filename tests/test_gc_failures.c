@@ -8,11 +8,12 @@
  */
 #include "tests/gc_scenarios.h"
 
-/* Runs a scenario some micro-steps into a cycle, with its k-th allocation
- * failing, and `more` calls after it. false if it does not make that many. */
+/* Runs a scenario some micro-steps into a cycle (or, in generational mode,
+ * after so many collections), with its k-th allocation failing, and `more`
+ * calls after it. false if it does not make that many. */
 static bool
-fails_at(const struct scenario *scenario, int steps, size_t k, size_t more,
-         unsigned *ret_failures)
+fails_at(const struct scenario *scenario, enum gc_mode mode, int steps,
+         size_t k, size_t more, unsigned *ret_failures)
 {
   struct host host;
   struct gc_heap *heap = open_heap(&host);
@@ -21,8 +22,9 @@ fails_at(const struct scenario *scenario, int steps, size_t k, size_t more,
   uint64_t before;
   bool reached;
 
-  scenario->prepare(thread);
   gc_stop(heap);
+  scenario->prepare(thread);
+  gc_set_mode(heap, mode);
   for (int i = 0; i < steps; i++) {
     gc_micro_step(heap);
   }
@@ -32,7 +34,7 @@ fails_at(const struct scenario *scenario, int steps, size_t k, size_t more,
   status = scenario->act(thread);
   reached = host.calls > host.fail_at;
   host.fail_at = SIZE_MAX;
-  check_heap(heap);
+  check_mode(heap);
   if (status == GC_NO_MEMORY) {
     ++*ret_failures;
     assert_true(reached);
@@ -41,20 +43,20 @@ fails_at(const struct scenario *scenario, int steps, size_t k, size_t more,
   }
   assert_int_equal(status, GC_OK);
   assert_true(heap_print(heap) != before || scenario->act == act_reserve);
-  check_heap(heap);
+  check_mode(heap);
   gc_collect(heap);
-  check_heap(heap);
+  check_mode(heap);
   close_heap(heap, &host);
   return reached;
 }
 
 static void
-check_scenario(const struct scenario *scenario, int steps, size_t more)
+check_scenario(const struct scenario *scenario, enum gc_mode mode, int steps)
 {
   unsigned failures = 0;
   size_t k = 0;
 
-  while (fails_at(scenario, steps, k, more, &failures)) {
+  while (fails_at(scenario, mode, steps, k, 1, &failures)) {
     k++;
   }
   if (failures != scenario->failures) {
@@ -72,7 +74,10 @@ test_gc_failures_change_nothing(void **state)
   (void)state;
   for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
     for (int steps = 0; steps <= STEPS_MAX; steps += 3) {
-      check_scenario(&scenarios[i], steps, 1);
+      check_scenario(&scenarios[i], GC_MODE_INCREMENTAL, steps);
+    }
+    for (int minors = 0; minors < 4; minors++) {
+      check_scenario(&scenarios[i], GC_MODE_GENERATIONAL, minors);
     }
   }
 }
@@ -85,8 +90,9 @@ test_gc_failures_may_go_on(void **state)
   for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
     unsigned failures = 0;
 
-    for (size_t k = 0;
-         fails_at(&scenarios[i], (int)i, k, SIZE_MAX, &failures); k++) {
+    for (size_t k = 0; fails_at(&scenarios[i], GC_MODE_INCREMENTAL, (int)i, k,
+                                SIZE_MAX, &failures);
+         k++) {
     }
     assert_true(failures >= scenarios[i].failures);
   }
