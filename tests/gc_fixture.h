@@ -145,15 +145,19 @@ list_length(const struct gc_object *object)
 }
 
 static inline bool
+is_in_list(const struct gc_object *object, const struct gc_object *wanted)
+{
+  while (object != NULL && object != wanted) {
+    object = object->next;
+  }
+  return object != NULL;
+}
+
+static inline bool
 is_in_heap(const struct gc_heap *heap, const struct gc_object *wanted)
 {
-  for (const struct gc_object *object = heap->all; object != NULL;
-       object = object->next) {
-    if (object == wanted) {
-      return true;
-    }
-  }
-  return false;
+  return is_in_list(heap->all, wanted) || is_in_list(heap->finalizable, wanted)
+         || is_in_list(heap->pending, wanted);
 }
 
 /* Calls see for each object that object refers to strongly. */
@@ -300,16 +304,13 @@ check_listed(const struct gc_object *object, enum gc_grey list,
   }
 }
 
-static inline void
-check_grey_lists(const struct gc_heap *heap)
+/* How many objects of a heap list say that they are on a grey list. */
+static inline size_t
+check_greys_of(const struct gc_heap *heap, const struct gc_object *object)
 {
-  size_t listed = 0;
   size_t grey = 0;
 
-  check_listed(heap->grey, GC_GREY_NOW, &listed);
-  check_listed(heap->grey_again, GC_GREY_AGAIN, &listed);
-  for (const struct gc_object *object = heap->all; object != NULL;
-       object = object->next) {
+  for (; object != NULL; object = object->next) {
     bool open = object->kind == GC_KIND_UPVALUE
                 && gc_upvalue_is_open((const struct gc_upvalue *)object);
 
@@ -321,10 +322,42 @@ check_grey_lists(const struct gc_heap *heap)
     if (open) {
       assert_false(gc_is_black(object) && gc_keeps_invariant(heap));
     }
+    assert_false(object->mark & GC_MARK_AWAITED);
   }
-  assert_int_equal(grey, listed);
+  return grey;
+}
+
+static inline void
+check_grey_lists(const struct gc_heap *heap)
+{
+  size_t listed = 0;
+
+  check_listed(heap->grey, GC_GREY_NOW, &listed);
+  check_listed(heap->grey_again, GC_GREY_AGAIN, &listed);
+  assert_null(heap->grey_weak);
+  assert_null(heap->grey_ephemeron);
+  assert_null(heap->grey_allweak);
+  assert_null(heap->ready);
+  assert_int_equal(check_greys_of(heap, heap->all)
+                       + check_greys_of(heap, heap->finalizable)
+                       + check_greys_of(heap, heap->pending),
+                   listed);
   if (!gc_keeps_invariant(heap)) {
     assert_int_equal(listed, 0);
+  }
+}
+
+/* What is marked for finalization is never dead. */
+static inline void
+check_finalizable(const struct gc_heap *heap, const struct gc_object *object)
+{
+  for (; object != NULL; object = object->next) {
+    assert_true(object->mark & GC_MARK_FINALIZABLE);
+    assert_false(gc_is_dead(heap, object));
+    see_children(heap, object, child_is_fit);
+    if (heap->phase == GC_PHASE_PAUSE) {
+      assert_int_equal(gc_colour_of(heap, object), GC_WHITE_CURRENT);
+    }
   }
 }
 
@@ -339,6 +372,7 @@ check_heap(const struct gc_heap *heap)
   for (; *link != NULL; link = &(*link)->next) {
     const struct gc_object *object = *link;
 
+    assert_false(object->mark & GC_MARK_FINALIZABLE);
     if (heap->phase == GC_PHASE_SWEEP && heap->sweep == link) {
       swept = false;
     }
@@ -357,6 +391,8 @@ check_heap(const struct gc_heap *heap)
     assert_true(gc_is_grey(fixed));
     assert_int_equal(fixed->grey, GC_GREY_NONE);
   }
+  check_finalizable(heap, heap->finalizable);
+  check_finalizable(heap, heap->pending);
   check_grey_lists(heap);
 }
 

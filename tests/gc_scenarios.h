@@ -472,8 +472,9 @@ act_enter(struct gc_thread *thread)
   return gc_enter(thread, 2, 2, 50, GC_FRAME_PROTECTED);
 }
 
+/* One frame up: the main coroutine always has a record for that one. */
 static void
-prepare_tail_call(struct gc_thread *thread)
+prepare_inner_call(struct gc_thread *thread)
 {
   gc_push_native(thread, do_nothing);
   ok(gc_enter(thread, 0, 0, 0, 0));
@@ -622,8 +623,8 @@ static const struct scenario scenarios[] = {
   { "new closure", prepare_prototype, act_new_closure, 3 },
   { "new closure over values", prepare_values, act_new_closure_over_values,
     3 },
-  { "enter", prepare_call, act_enter, 2 },
-  { "reenter", prepare_tail_call, act_reenter, 1 },
+  { "enter", prepare_inner_call, act_enter, 2 },
+  { "reenter", prepare_inner_call, act_reenter, 1 },
   { "reserve", prepare_long_operands, act_reserve, 1 },
   { "mark the first slot to close", prepare_closer, act_mark_to_close, 1 },
   { "mark the fifth slot to close", prepare_closers, act_mark_to_close, 1 },

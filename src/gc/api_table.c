@@ -240,6 +240,7 @@ void
 gc_set_metatable(struct gc_thread *thread, int index)
 {
   struct gc_table *metatable = table_or_nil(thread);
+  struct gc_object *object = gc_slot(thread, index)->as.object;
 
   if (gc_is_kind(gc_slot(thread, index), GC_KIND_TABLE)) {
     set_table_metatable(thread->heap, gc_table_at(thread, index), metatable);
@@ -247,6 +248,7 @@ gc_set_metatable(struct gc_thread *thread, int index)
     set_userdata_metatable(thread->heap, gc_userdata_at(thread, index),
                            metatable);
   }
+  gc_finalize_mark(thread->heap, object);
   gc_drop(thread, 1);
 }
 

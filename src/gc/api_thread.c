@@ -134,10 +134,28 @@ give_back(struct gc_thread *thread, uint32_t count)
   return resumer;
 }
 
+/* Whether the coroutine, which has control, is inside a finalizer. */
+static bool
+runs_finalizer(const struct gc_thread *thread)
+{
+  const struct gc_frame *frame = thread->frame;
+
+  if (!thread->heap->finalizing) {
+    return false;
+  }
+  while (frame != NULL && !(frame->flags & GC_FRAME_FINALIZER)) {
+    frame = frame->previous;
+  }
+  return frame != NULL;
+}
+
 enum gc_status
 gc_yield(struct gc_thread *thread, uint32_t count)
 {
   GC_ASSERT(count <= gc_frame_size(thread));
+  if (runs_finalizer(thread)) {
+    return GC_ERROR;
+  }
   if (prepare_return(thread, count) != GC_OK) {
     return GC_NO_MEMORY;
   }

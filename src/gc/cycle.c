@@ -18,8 +18,9 @@
  *   SWEEP_FINALIZABLE  the same with `finalizable`      SWEEP_PENDING
  *   SWEEP_PENDING      the same with `pending`          SWEEP_END
  *   SWEEP_END          shrinks the string table         FINALIZE
- *   FINALIZE           nothing: no object has a         PAUSE
- *                      finalizer
+ *   FINALIZE           calls a batch of finalizers;     stays
+ *                      if there are none, or none may   PAUSE
+ *                      be called now, nothing
  *
  * The mutator runs between any two micro-steps, so it sees every phase but
  * ATOMIC [tricolour.atomic-interrupted]. From PROPAGATE to ATOMIC black never
@@ -164,8 +165,18 @@ sweep_end(struct gc_heap *heap)
 static size_t
 finalize(struct gc_heap *heap)
 {
-  gc_set_phase(heap, GC_PHASE_PAUSE);
-  return 0;
+  uint32_t count = 0;
+
+  while (count < heap->dialect->finalizer_batch && heap->pending != NULL
+         && gc_finalize_is_possible(heap)
+         && !GC_FAULTY(heap, FINALIZE_SKIPPED)) {
+    gc_finalize_call(heap);
+    count++;
+  }
+  if (count == 0) {
+    gc_set_phase(heap, GC_PHASE_PAUSE);
+  }
+  return (size_t)count * heap->dialect->finalizer_cost;
 }
 
 static size_t
@@ -180,13 +191,18 @@ unit_of(struct gc_heap *heap)
   case GC_PHASE_ATOMIC: /* between steps only if a fault left it so */
     return enter_atomic(heap);
   case GC_PHASE_SWEEP:
-    return sweep_step(heap, GC_PHASE_SWEEP_FINALIZABLE, &heap->finalizable);
+    return sweep_step(heap, GC_PHASE_SWEEP_FINALIZABLE,
+                      GC_FAULTY(heap, FINALIZABLE_NOT_SWEPT)
+                          ? NULL
+                          : &heap->finalizable);
   case GC_PHASE_SWEEP_FINALIZABLE:
     if (GC_FAULTY(heap, PHASE_SKIPPED) && heap->sweep == NULL) {
       gc_set_phase(heap, GC_PHASE_SWEEP_END);
       return 0;
     }
-    return sweep_step(heap, GC_PHASE_SWEEP_PENDING, &heap->pending);
+    return sweep_step(heap, GC_PHASE_SWEEP_PENDING,
+                      GC_FAULTY(heap, PENDING_NOT_SWEPT) ? NULL
+                                                         : &heap->pending);
   case GC_PHASE_SWEEP_PENDING:
     return sweep_step(heap, GC_PHASE_SWEEP_END, NULL);
   case GC_PHASE_SWEEP_END:

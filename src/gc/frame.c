@@ -14,7 +14,8 @@
  * left one after the other, also by an error: each is still the current one
  * while what is open in it is closed, its upvalues first, then its
  * to-be-closed slots, the last one first. A closer is a C function and runs in
- * a frame of its own above the top, with the value in slot 1. If there is no
+ * a frame of its own above the top, with the value in slot 1; so does a
+ * finalizer (finalize.c), whose frame also ends errors. If there is no
  * memory for that frame the closer is not called, for neither a return nor an
  * error has anybody to report to; the others still are.
  */
@@ -140,7 +141,7 @@ void
 gc_leave(struct gc_thread *thread, uint32_t count)
 {
   GC_ASSERT(thread->frame->previous != NULL);
-  GC_ASSERT(!(thread->frame->flags & GC_FRAME_CLOSER));
+  GC_ASSERT(!(thread->frame->flags & GC_FRAME_NATIVE));
   GC_ASSERT(count <= gc_frame_size(thread));
   gc_frame_close(thread, thread->frame->base);
   frame_pop(thread, count);
@@ -152,6 +153,7 @@ gc_reenter(struct gc_thread *thread, uint32_t arguments, uint32_t slots)
   struct gc_frame *frame = thread->frame;
 
   GC_ASSERT(arguments < gc_frame_size(thread));
+  GC_ASSERT(!(frame->flags & GC_FRAME_NATIVE));
   GC_ASSERT(gc_to_close_count(thread) == 0);
   if (gc_frame_room(thread, frame->function + 1, slots) != GC_OK) {
     return GC_NO_MEMORY;
@@ -168,12 +170,13 @@ gc_reenter(struct gc_thread *thread, uint32_t arguments, uint32_t slots)
 }
 
 /* The frame in which an error ends, or NULL. */
-static const struct gc_frame *
-protected_frame(const struct gc_thread *thread)
+static struct gc_frame *
+catching_frame(const struct gc_thread *thread)
 {
-  const struct gc_frame *frame = thread->frame;
+  struct gc_frame *frame = thread->frame;
 
-  while (frame != NULL && !(frame->flags & GC_FRAME_PROTECTED)) {
+  while (frame != NULL
+         && !(frame->flags & (GC_FRAME_PROTECTED | GC_FRAME_FINALIZER))) {
     GC_ASSERT(!(frame->flags & GC_FRAME_CLOSER));
     frame = frame->previous;
   }
@@ -183,13 +186,20 @@ protected_frame(const struct gc_thread *thread)
 enum gc_status
 gc_raise(struct gc_thread *thread)
 {
-  const struct gc_frame *target = protected_frame(thread);
+  struct gc_frame *target = catching_frame(thread);
 
   GC_ASSERT(gc_frame_size(thread) > 0);
   if (target == NULL) {
     if (thread != thread->heap->main) {
       thread->status = GC_THREAD_FAILED;
     }
+    return GC_ERROR;
+  }
+  if (target->flags & GC_FRAME_FINALIZER) {
+    while (thread->frame != target) {
+      gc_leave(thread, 1);
+    }
+    target->flags |= GC_FRAME_RAISED;
     return GC_ERROR;
   }
   target = target->previous;
@@ -232,6 +242,39 @@ gc_push_vararg(struct gc_thread *thread, uint32_t n)
   gc_put(thread, value);
 }
 
+/* ---- calls of native functions --------------------------------------- */
+
+enum gc_status
+gc_frame_native_room(struct gc_thread *thread)
+{
+  return frame_prepare(thread, thread->top + 1, 1) ? GC_OK : GC_NO_MEMORY;
+}
+
+void
+gc_frame_native_enter(struct gc_thread *thread, gc_native function,
+                      const struct gc_value *argument, uint32_t flag)
+{
+  uint32_t top = thread->top;
+
+  thread->stack[top] = (struct gc_value){ .tag = GC_TAG_NATIVE,
+                                          .as.native = function };
+  thread->stack[top + 1] = *argument;
+  thread->top = top + 2;
+  frame_push(thread, top, top + 1, 1, flag);
+}
+
+void
+gc_frame_native_leave(struct gc_thread *thread)
+{
+  const struct gc_frame *frame = thread->frame;
+
+  GC_ASSERT(frame->flags & GC_FRAME_NATIVE);
+  gc_upvalue_close(thread, frame->base);
+  thread->top = frame->function;
+  thread->frame = frame->previous;
+  thread->frame_depth--;
+}
+
 /* ---- to-be-closed slots ---------------------------------------------- */
 
 /* The native function that closes a value, or NULL. */
@@ -257,32 +300,23 @@ tell_closing(struct gc_heap *heap, const struct gc_value *value)
   }
 }
 
-/* Calls the closer of the value in a slot in a frame above the top, which is
- * then as it was. */
+/* Calls the closer of the value in a slot. */
 static void
 call_closer(struct gc_thread *thread, uint32_t slot)
 {
   struct gc_value value = thread->stack[slot];
   gc_native closer = closer_of(thread->heap, &value);
-  uint32_t top = thread->top;
   const struct gc_frame *frame;
 
-  if (closer == NULL || !frame_prepare(thread, top + 1, 1)) {
+  if (closer == NULL || gc_frame_native_room(thread) != GC_OK) {
     return;
   }
-  thread->stack[top] = (struct gc_value){ .tag = GC_TAG_NATIVE,
-                                          .as.native = closer };
-  thread->stack[top + 1] = value;
-  thread->top = top + 2;
-  frame_push(thread, top, top + 1, 1, GC_FRAME_CLOSER);
+  gc_frame_native_enter(thread, closer, &value, GC_FRAME_CLOSER);
   tell_closing(thread->heap, &value);
   frame = thread->frame;
   closer(thread);
   GC_ASSERT(thread->frame == frame);
-  gc_upvalue_close(thread, frame->base);
-  thread->frame = frame->previous;
-  thread->frame_depth--;
-  thread->top = top;
+  gc_frame_native_leave(thread);
 }
 
 /* Whether a fault leaves out the closer of the slot on top of those kept, the
@@ -364,7 +398,7 @@ gc_mark_to_close(struct gc_thread *thread)
   uint32_t count = thread->to_close_count;
 
   GC_ASSERT(gc_frame_size(thread) > 0);
-  GC_ASSERT(!(thread->frame->flags & GC_FRAME_CLOSER));
+  GC_ASSERT(!(thread->frame->flags & GC_FRAME_NATIVE));
   GC_ASSERT(closer_of(thread->heap, &thread->stack[slot]) != NULL);
   GC_ASSERT(count == 0 || thread->to_close[count - 1] < slot);
   if (count == thread->to_close_capacity

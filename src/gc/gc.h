@@ -77,7 +77,7 @@ enum gc_basic {
   GC_BASIC_COUNT
 };
 
-/* A native function. Called as a closer with the value to close at index 1
+/* A native function. Called as a closer or finalizer with the value at index 1
  * of its own frame; it may push, allocate and collect, and returns nothing. */
 typedef void (*gc_native)(struct gc_thread *thread);
 
@@ -258,7 +258,9 @@ enum gc_status gc_reenter(struct gc_thread *thread, uint32_t arguments,
                           uint32_t slots);
 /* Raises the value at the top: unwinds to the nearest protected frame and
  * leaves it as gc_leave(thread, 1) does: GC_OK. Without one: GC_ERROR, nothing
- * is unwound, the value stays at the top; a coroutine is failed. */
+ * is unwound, the value stays at the top; a coroutine is failed. Inside a
+ * finalizer GC_ERROR too: unwound to its frame, with the value at the top; it
+ * must return then. */
 enum gc_status gc_raise(struct gc_thread *thread);
 uint32_t gc_frame_depth(const struct gc_thread *thread); /* 1 at the base */
 /* Pushes vararg n (from 0) of the frame, or nil. */
@@ -293,7 +295,9 @@ bool gc_is_started(const struct gc_thread *thread);
 enum gc_status gc_resume(struct gc_thread *from, uint32_t count,
                          uint32_t slots);
 /* Suspends the running coroutine; the top count values take the place of the
- * coroutine at the top of its resumer. GC_NO_MEMORY if they have no room. */
+ * coroutine at the top of its resumer. GC_NO_MEMORY if they have no room;
+ * GC_ERROR inside a finalizer, which cannot be suspended: it may raise an error
+ * then. */
 enum gc_status gc_yield(struct gc_thread *thread, uint32_t count);
 /* The base frame ends: closes everything, finished; values as gc_yield. */
 enum gc_status gc_finish(struct gc_thread *thread, uint32_t count);

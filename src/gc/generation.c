@@ -339,6 +339,7 @@ finish(struct gc_heap *heap)
   correct_grey_lists(heap);
   gc_string_table_shrink(heap);
   gc_set_phase(heap, GC_PHASE_PROPAGATE);
+  gc_finalize_call_all(heap);
 }
 
 /* ---- minor collections ----------------------------------------------- */

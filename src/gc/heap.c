@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "gc/gc_assert.h"
+#include "gc/thread.h"
 
 /* ---- memory ---------------------------------------------------------- */
 
@@ -297,6 +298,8 @@ open_names(struct gc_heap *heap)
   return true;
 }
 
+/* The main coroutine always keeps a record for one more frame, so that what is
+ * called at close has one. */
 static bool
 open_main(struct gc_heap *heap)
 {
@@ -309,7 +312,7 @@ open_main(struct gc_heap *heap)
   main->status = GC_THREAD_RUNNING;
   heap->main = main;
   heap->running = main;
-  return true;
+  return gc_frame_native_room(main) == GC_OK;
 }
 
 /* Objects first, newest first, for their modules unlink them from what older
@@ -374,7 +377,7 @@ gc_open(const struct gc_config *config)
 /* ---- closing --------------------------------------------------------- */
 
 /* First what is to be closed on the main thread's stack, while everything
- * still works; the closers may allocate and collect. */
+ * still works; the closers may allocate and collect. Then all finalizers. */
 void
 gc_close(struct gc_heap *heap)
 {
@@ -384,6 +387,7 @@ gc_close(struct gc_heap *heap)
   heap->running = heap->main;
   heap->main->status = GC_THREAD_RUNNING;
   gc_thread_unwind(heap->main);
+  gc_finalize_close(heap);
   heap_free(heap);
 }
 

@@ -113,6 +113,8 @@ struct gc_heap {
   struct gc_object *grey;
   struct gc_object *grey_again;
   struct gc_object *grey_weak, *grey_ephemeron, *grey_allweak;
+  struct gc_node *ready; /* weak.c: pairs whose key has been reached; empty
+                          * outside the atomic phase */
 
   uint8_t phase;         /* enum gc_phase */
   uint8_t current_white; /* GC_MARK_WHITE0 or GC_MARK_WHITE1 */
@@ -232,11 +234,53 @@ gc_age_child(struct gc_heap *heap, const struct gc_object *parent,
 
 /* ---- weak.c ---------------------------------------------------------- */
 
-/* Weak tables: their visits, ephemerons to a fixpoint, clearing. */
+/* What is weak in a table; bits. */
+enum gc_weakness {
+  GC_WEAK_NOTHING = 0,
+  GC_WEAK_KEYS = 1,
+  GC_WEAK_VALUES = 2
+};
+/* As the metatable says now. */
+enum gc_weakness gc_weak_mode(const struct gc_heap *heap,
+                              const struct gc_table *table);
+/* Visits a weak table that has just left its grey list, and puts it on the
+ * list where it waits or paints it. Returns the cost. */
+size_t gc_weak_visit(struct gc_heap *heap, struct gc_table *table,
+                     enum gc_weakness mode);
+/* key, which is AWAITED, is about to be marked: the pairs that wait for it get
+ * ready. */
+void gc_weak_key_reached(struct gc_heap *heap, struct gc_object *key);
+/* Marks until nothing is grey and no pair ready. Returns the cost. */
+size_t gc_weak_converge(struct gc_heap *heap);
+/* Clears dead values of the tables on `weak`, which leave it, and of those on
+ * `allweak` before `done`, whose values have been cleared (NULL: of all).
+ * Returns the head of `allweak`: what is done now. */
+struct gc_object *gc_weak_clear_values(struct gc_heap *heap,
+                                       const struct gc_object *done);
+/* Clears dead keys of the tables on `ephemeron` and `allweak`. */
+void gc_weak_clear_keys(struct gc_heap *heap);
+/* Empties the three lists: their tables are done. */
+void gc_weak_settle(struct gc_heap *heap);
 
 /* ---- finalize.c ------------------------------------------------------ */
 
-/* Marking for finalization, separation, calls, what closing owes. */
+/* object has been given a metatable: marks it for finalization if that has a
+ * __gc, unless it is marked already or the heap is closing. */
+void gc_finalize_mark(struct gc_heap *heap, struct gc_object *object);
+/* In the atomic phase, when all that is reachable is marked: the white objects
+ * of `finalizable`, up to its old part, go to the end of `pending`. */
+void gc_finalize_separate(struct gc_heap *heap);
+/* Whether finalizers may be called: not in an emergency, not inside one, not
+ * without room on the running coroutine's stack. */
+bool gc_finalize_is_possible(struct gc_heap *heap);
+/* Calls the finalizer of the first pending object. There is one, and
+ * gc_finalize_is_possible has said yes. */
+void gc_finalize_call(struct gc_heap *heap);
+/* Calls all that are pending, if it is possible. */
+void gc_finalize_call_all(struct gc_heap *heap);
+/* At close: from now on nothing is marked; the finalizer of everything that is
+ * marked or pending is called. */
+void gc_finalize_close(struct gc_heap *heap);
 
 /* ---- generation.c ---------------------------------------------------- */
 
@@ -289,6 +333,8 @@ void gc_mark_abandon(struct gc_heap *heap);
 void gc_mark_start(struct gc_heap *heap);
 /* Visits one grey object; returns its cost in work units. */
 size_t gc_mark_propagate(struct gc_heap *heap);
+/* The same until nothing is grey. */
+size_t gc_mark_propagate_all(struct gc_heap *heap);
 /* The atomic phase: ends with the flip. Returns its cost. */
 size_t gc_mark_atomic(struct gc_heap *heap);
 

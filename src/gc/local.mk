@@ -17,6 +17,7 @@ noinst_LIBRARIES += %D%/libpenumbra_gc.a
 	%D%/fault.c \
 	%D%/fault.def \
 	%D%/fault.h \
+	%D%/finalize.c \
 	%D%/frame.c \
 	%D%/function.c \
 	%D%/gc.h \
@@ -33,5 +34,6 @@ noinst_LIBRARIES += %D%/libpenumbra_gc.a
 	%D%/sweep.c \
 	%D%/table.c \
 	%D%/thread.c \
-	%D%/thread.h
+	%D%/thread.h \
+	%D%/weak.c
 %C%_libpenumbra_gc_a_CFLAGS = $(AM_CFLAGS) $(FUZZ_CFLAGS)

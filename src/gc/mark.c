@@ -44,6 +44,9 @@
  * is visited once more in the atomic phase. Only then it turns black, its
  * slots above the top are cleared and its stack may shrink.
  *
+ * WEAK TABLES also stay grey, for what in them is alive is known only in the
+ * atomic phase (weak.c).
+ *
  * THE ATOMIC PHASE is one piece. Its steps, in order:
  *   1. mark again the roots that are written without barriers (running
  *      thread, registry, metatables of basic types); propagate.
@@ -53,7 +56,14 @@
  *      are marked here. Such a thread leaves the list, as does one whose
  *      upvalues have all been closed; propagate.
  *   3. visit what waited on grey_again when the phase began; propagate.
- *   4. flip the whites: what is white now has, from here on, the other white
+ *   4. ephemerons to a fixpoint (weak.c). Now all that the mutator can reach
+ *      is marked; dead values are cleared from weak tables.
+ *   5. separate the dead that have a finalizer; they and all that they lead
+ *      to are marked after all, ephemerons again to a fixpoint.
+ *   6. clear dead keys, and dead values of weak tables found in step 5. So a
+ *      resurrected object has left the weak values when its finalizer sees
+ *      it, and is still a weak key.
+ *   7. flip the whites: what is white now has, from here on, the other white
  *      and is dead.
  * A thread that left the list in step 2 and is reached after all in step 3
  * puts itself back when it is visited.
@@ -84,7 +94,20 @@
 static struct gc_object **
 list_head(struct gc_heap *heap, enum gc_grey list)
 {
-  return list == GC_GREY_AGAIN ? &heap->grey_again : &heap->grey;
+  switch (list) {
+  case GC_GREY_AGAIN:
+    return &heap->grey_again;
+  case GC_GREY_WEAK:
+    return &heap->grey_weak;
+  case GC_GREY_EPHEMERON:
+    return &heap->grey_ephemeron;
+  case GC_GREY_ALLWEAK:
+    return &heap->grey_allweak;
+  case GC_GREY_NONE:
+  case GC_GREY_NOW:
+    break;
+  }
+  return &heap->grey;
 }
 
 static void
@@ -129,11 +152,9 @@ gc_grey_pop(struct gc_heap *heap, enum gc_grey list)
 void
 gc_mark_abandon(struct gc_heap *heap)
 {
-  while (heap->grey != NULL) {
-    gc_grey_pop(heap, GC_GREY_NOW);
-  }
-  while (heap->grey_again != NULL) {
-    gc_grey_pop(heap, GC_GREY_AGAIN);
+  for (enum gc_grey list = GC_GREY_NOW; list <= GC_GREY_ALLWEAK; list++) {
+    while (gc_grey_pop(heap, list) != NULL) {
+    }
   }
 }
 
@@ -227,9 +248,13 @@ reach(struct gc_heap *heap, struct gc_object *object)
 void
 gc_mark_object(struct gc_heap *heap, struct gc_object *object)
 {
-  if (gc_is_white(object)) {
-    reach(heap, object);
+  if (!gc_is_white(object)) {
+    return;
   }
+  if (object->mark & GC_MARK_AWAITED) {
+    gc_weak_key_reached(heap, object);
+  }
+  reach(heap, object);
 }
 
 void
@@ -470,10 +495,19 @@ gc_mark_settle(struct gc_heap *heap, struct gc_object *object)
   }
 }
 
-/* Visits an object that has just left its grey list. */
+/* Visits an object that has just left its grey list. A weak table is painted
+ * when its visit has shown what is in it. */
 static size_t
 visit(struct gc_heap *heap, struct gc_object *object)
 {
+  if (object->kind == GC_KIND_TABLE) {
+    struct gc_table *table = (struct gc_table *)object;
+    enum gc_weakness mode = gc_weak_mode(heap, table);
+
+    if (mode != GC_WEAK_NOTHING) {
+      return gc_weak_visit(heap, table, mode);
+    }
+  }
   gc_mark_settle(heap, object);
   return visit_parts(heap, object);
 }
@@ -485,15 +519,16 @@ gc_mark_propagate(struct gc_heap *heap)
   size_t cost = visit(heap, object);
 
   if (GC_FAULTY(heap, GREY_FOREVER) && object->kind == GC_KIND_TABLE
-      && heap->phase == GC_PHASE_PROPAGATE) {
+      && heap->phase == GC_PHASE_PROPAGATE
+      && object->grey == GC_GREY_NONE) {
     gc_set_colour(heap, object, GC_GREY);
     gc_grey_push(heap, object, GC_GREY_NOW);
   }
   return cost;
 }
 
-static size_t
-propagate_all(struct gc_heap *heap)
+size_t
+gc_mark_propagate_all(struct gc_heap *heap)
 {
   size_t cost = 0;
 
@@ -521,7 +556,7 @@ mark_registry(struct gc_heap *heap)
   }
 }
 
-/* What waits for its finalizer is alive until that has been called. */
+/* What is left over from the last cycle's finalizers. */
 static void
 mark_pending(struct gc_heap *heap)
 {
@@ -606,6 +641,24 @@ remark_open_threads(struct gc_heap *heap)
   return cost;
 }
 
+/* What has just been found dead and is owed a finalizer lives until that has
+ * been called, with all that it leads to. */
+static void
+resurrect(struct gc_heap *heap)
+{
+  if (GC_FAULTY(heap, NOT_RESURRECTED)) {
+    return;
+  }
+  for (struct gc_object *object = heap->pending;
+       object != NULL && GC_FAULTY(heap, RESURRECTED_SHALLOW);
+       object = object->next) {
+    if (gc_is_white(object)) {
+      gc_set_colour(heap, object, GC_BLACK);
+    }
+  }
+  mark_pending(heap);
+}
+
 /* Step 3 of the atomic phase: each object that waited when the phase began is
  * visited, then all that it leads to. */
 static size_t
@@ -624,8 +677,36 @@ revisit(struct gc_heap *heap, struct gc_object *waiting)
     }
     cost += visit(heap, object);
     if (!GC_FAULTY(heap, GREY_AT_FLIP)) {
-      cost += propagate_all(heap);
+      cost += gc_mark_propagate_all(heap);
     }
+  }
+  return cost;
+}
+
+/* Steps 4 to 6 of the atomic phase. */
+static size_t
+clear_and_resurrect(struct gc_heap *heap)
+{
+  size_t cost = gc_weak_converge(heap);
+  struct gc_object *done = NULL;
+
+  if (GC_FAULTY(heap, WEAK_KEYS_EARLY)) {
+    gc_weak_clear_keys(heap);
+  }
+  if (!GC_FAULTY(heap, WEAK_RESURRECTED_KEPT)) {
+    done = gc_weak_clear_values(heap, NULL);
+  }
+  gc_finalize_separate(heap);
+  resurrect(heap);
+  cost += gc_weak_converge(heap);
+  gc_weak_clear_keys(heap);
+  if (!GC_FAULTY(heap, WEAK_SECOND_ROUND)) {
+    gc_weak_clear_values(heap, done);
+  }
+  gc_weak_settle(heap);
+  if (GC_FAULTY(heap, FINALIZER_IN_ATOMIC) && heap->pending != NULL
+      && gc_finalize_is_possible(heap)) {
+    gc_finalize_call(heap);
   }
   return cost;
 }
@@ -639,10 +720,13 @@ gc_mark_atomic(struct gc_heap *heap)
   gc_set_phase(heap, GC_PHASE_ATOMIC);
   heap->grey_again = NULL;
   remark_roots(heap);
-  cost += propagate_all(heap);
+  cost += gc_mark_propagate_all(heap);
   cost += remark_open_threads(heap);
-  cost += propagate_all(heap);
+  cost += gc_mark_propagate_all(heap);
   cost += revisit(heap, waiting);
+  if (!GC_FAULTY(heap, GREY_AT_FLIP)) {
+    cost += clear_and_resurrect(heap);
+  }
   if (!GC_FAULTY(heap, WHITE_NOT_FLIPPED)
       && !GC_FAULTY(heap, WHITE_FLIPPED_LATE)) {
     gc_flip(heap);

@@ -87,10 +87,12 @@ struct gc_string {
   char bytes[]; /* length bytes and a NUL */
 };
 
-/* The hash part: chained scatter; next is a distance in nodes, 0 at the end. */
+/* The hash part: chained scatter; next is a distance in nodes, 0 at the end.
+ * wait is used inside the atomic phase only (weak.c). */
 struct gc_node {
   struct gc_value key;
   struct gc_value value;
+  struct gc_node *wait;
   int32_t next;
 };
 

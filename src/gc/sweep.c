@@ -16,6 +16,8 @@
  */
 #include "gc/heap.h"
 
+#include "gc/gc_assert.h"
+
 static void
 string_free(struct gc_heap *heap, struct gc_string *string)
 {
@@ -45,6 +47,7 @@ upvalue_free(struct gc_heap *heap, struct gc_upvalue *upvalue)
 void
 gc_object_free(struct gc_heap *heap, struct gc_object *object)
 {
+  GC_ASSERT(!(object->mark & GC_MARK_AWAITED));
   if (heap->listener != NULL) {
     gc_tell(heap, &(struct gc_event){ .type = GC_EVENT_DEATH,
                                       .object = object,
@@ -90,6 +93,7 @@ gc_free_first(struct gc_heap *heap, struct gc_object **list)
 static void
 whiten(struct gc_heap *heap, struct gc_object *object)
 {
+  GC_ASSERT(!(object->mark & GC_MARK_AWAITED));
   if (GC_FAULTY(heap, SURVIVOR_BLACK) && object->kind == GC_KIND_TABLE) {
     return;
   }
