@@ -66,8 +66,8 @@ static const struct argp parser = {
   .args_doc = "INPUT",
   .doc = "Tell a run step by step: each operation, what was born, died and "
          "changed its colour or age, each finalizer, mode, phase and "
-         "micro-step, and then the verdict. INPUT is a file of bytes, a .pen file of text, or - for "
-         "standard input."
+         "micro-step, and then the verdict. INPUT is a file of bytes, a .pen "
+         "file of text, or - for standard input."
          "\vObjects are named as kind #number; the number counts births of "
          "blocks. Exit codes as for 'penumbra run'.",
 };
