@@ -31,7 +31,7 @@ enum {
   DENSE_OBJECTS_MAX = 500000,
   STEPS_SLACK = 1000,       /* micro-steps that a cycle may take beside ... */
   STEPS_PER_BLOCK = 16,     /* ... so many for each block, live or made by the
-                             * operation */
+                             * operation: from one allocation to the next */
   REFUSALS_SLACK = 1000,    /* refusals that an operation may meet beside two
                              * for each block */
   ALLOCATIONS_MAX = 1 << 24 /* of one operation */
@@ -50,7 +50,7 @@ struct lab {
   struct stream *record; /* borrows; admitted operations are put there */
   jmp_buf leave;
   uint64_t surveyed_before; /* oracle's count when the stream began */
-  uint64_t steps_in_operation;
+  uint64_t steps_in_a_row; /* since something was allocated or refused */
   uint64_t allocations_in_operation;
   uint64_t refusals_in_operation;
   uint64_t blocks_before; /* live when the operation began */
@@ -128,12 +128,11 @@ blocks_max(const struct lab *lab)
   return lab->blocks_before + lab->allocations_in_operation;
 }
 
-/* Each allocation that was refused may have made a whole collection. */
+/* From one allocation to the next there is a cycle at most. */
 static uint64_t
 steps_max(const struct lab *lab)
 {
-  return (STEPS_SLACK + STEPS_PER_BLOCK * blocks_max(lab)) *
-         (1 + lab->refusals_in_operation);
+  return STEPS_SLACK + STEPS_PER_BLOCK * blocks_max(lab);
 }
 
 /* ---- events ---------------------------------------------------------- */
@@ -144,8 +143,8 @@ step_ended(struct lab *lab)
   lab->result->micro_steps += 1;
   if (!lab->performing)
     return; /* the lab's own micro-step: judged when it is back */
-  lab->steps_in_operation += 1;
-  if (lab->steps_in_operation > steps_max(lab))
+  lab->steps_in_a_row += 1;
+  if (lab->steps_in_a_row > steps_max(lab))
     accuse_no_progress(lab, "an operation does not come to an end of its "
                             "collector steps");
   check_at_step(lab, ORACLE_INSIDE);
@@ -190,6 +189,8 @@ arena_told(void *user, const struct arena_event *event)
   if (lab->allocations_in_operation > ALLOCATIONS_MAX)
     accuse_no_progress(lab, "an operation does not stop allocating");
   lab->refusals_in_operation += event->type == ARENA_REFUSED;
+  if (event->type == ARENA_ALLOCATED || event->type == ARENA_REFUSED)
+    lab->steps_in_a_row = 0;
   if (lab->refusals_in_operation > REFUSALS_SLACK + 2 * blocks_max(lab))
     accuse_no_progress(lab, "an operation does not stop asking for memory that "
                             "is refused");
@@ -255,7 +256,7 @@ perform(struct lab *lab, struct op op)
   struct subject_answer answer = {{{0, 0}, {0, 0}}};
   if (lab->options->unchecked)
     return lab->subject->perform(lab->instance, op, &answer);
-  lab->steps_in_operation = 0;
+  lab->steps_in_a_row = 0;
   oracle_operation_begin(lab->oracle, op);
   lab->performing = true;
   lab->is_judged = false;
@@ -424,7 +425,7 @@ prepare(struct lab *lab, const struct subject *subject,
   lab->performing = false;
   lab->is_judged = false;
   lab->close_is_asked = false;
-  lab->steps_in_operation = 0;
+  lab->steps_in_a_row = 0;
   lab->allocations_in_operation = 0;
   lab->refusals_in_operation = 0;
   lab->blocks_before = 0;

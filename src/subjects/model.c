@@ -180,6 +180,14 @@ model_close(struct subject_instance *model)
   env.allocate(env.allocator, model, sizeof *model, 0);
 }
 
+/* The heap's user is the instance, since warnings come with it, too. */
+static void *
+allocate(void *user, void *block, size_t old_size, size_t new_size)
+{
+  const struct subject_env *env = &((struct subject_instance *)user)->env;
+  return env->allocate(env->allocator, block, old_size, new_size);
+}
+
 static struct subject_instance *
 model_open(const struct subject_env *env)
 {
@@ -188,8 +196,8 @@ model_open(const struct subject_env *env)
   if (!model)
     return NULL;
   *model = (struct subject_instance){.listener = {pass_on}, .env = *env};
-  struct gc_config config = {.allocate = env->allocate,
-                             .user = env->allocator,
+  struct gc_config config = {.allocate = allocate,
+                             .user = model,
                              .warn = tell_warning,
                              .listener = &model->listener,
                              .dialect = "lua54",
