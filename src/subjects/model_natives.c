@@ -10,7 +10,7 @@
  * the registry; pushing them allocates nothing. Called as a closer it does
  * nothing.
  */
-#include "gc/heap.h"
+#include "gc/gc.h"
 #include "subjects/model.h"
 
 /* ---- closers --------------------------------------------------------- */
@@ -258,7 +258,7 @@ do_behaviour(struct gc_thread *t, enum op_word behaviour)
 static void
 behave(struct gc_thread *t, enum op_word behaviour)
 {
-  if (!gc_heap_of(t)->finalizing || do_behaviour(t, behaviour) == GC_OK)
+  if (!gc_is_finalizing(gc_heap_of(t)) || do_behaviour(t, behaviour) == GC_OK)
     return;
   push_kept(t, MODEL_ERROR);
   gc_raise(t);
