@@ -282,12 +282,40 @@ see_children(const struct gc_heap *heap, const struct gc_object *object,
   }
 }
 
+/* Written without barriers. */
+static inline bool
+is_stack_like(const struct gc_object *object)
+{
+  return object->kind == GC_KIND_THREAD
+         || (object->kind == GC_KIND_UPVALUE
+             && gc_upvalue_is_open((const struct gc_upvalue *)object));
+}
+
+/* Between two collections in generational mode. */
+static inline void
+child_is_old_enough(const struct gc_object *parent,
+                    const struct gc_object *child)
+{
+  if (is_stack_like(parent) || !gc_is_black(parent)) {
+    return;
+  }
+  if (parent->age == GC_AGE_OLD) {
+    assert_true(child->age >= GC_AGE_OLD0);
+  } else if (parent->age == GC_AGE_OLD1 || parent->age == GC_AGE_TOUCHED2) {
+    assert_int_not_equal(child->age, GC_AGE_NEW);
+  } else {
+    assert_false(gc_is_white(child));
+  }
+}
+
 static inline void
 child_is_fit(const struct gc_heap *heap, const struct gc_object *parent,
              const struct gc_object *child)
 {
   assert_false(gc_is_dead(heap, child));
-  if (gc_keeps_invariant(heap) && gc_is_black(parent)) {
+  if (heap->cycle_mode == GC_MODE_GENERATIONAL) {
+    child_is_old_enough(parent, child);
+  } else if (gc_keeps_invariant(heap) && gc_is_black(parent)) {
     assert_false(gc_is_white(child));
   }
 }
@@ -298,7 +326,8 @@ check_listed(const struct gc_object *object, enum gc_grey list,
 {
   for (; object != NULL;
        object = *gc_grey_link((struct gc_object *)(uintptr_t)object)) {
-    assert_true(gc_is_grey(object));
+    assert_true(object->age == GC_AGE_TOUCHED2 ? gc_is_black(object)
+                                               : gc_is_grey(object));
     assert_int_equal(object->grey, list);
     ++*ret_count;
   }
@@ -361,6 +390,106 @@ check_finalizable(const struct gc_heap *heap, const struct gc_object *object)
   }
 }
 
+/* The age of an object between two collections in generational mode, and the
+ * colour and list that go with it. */
+static inline void
+check_age(const struct gc_object *object)
+{
+  switch ((enum gc_age)object->age) {
+  case GC_AGE_NEW:
+  case GC_AGE_SURVIVAL:
+  case GC_AGE_OLD0:
+    break;
+  case GC_AGE_OLD1:
+  case GC_AGE_OLD:
+    if (object->kind == GC_KIND_THREAD) {
+      assert_true(gc_is_grey(object) ? object->grey == GC_GREY_AGAIN
+                                     : gc_is_black(object)
+                                           && object->age == GC_AGE_OLD1);
+    } else if (is_stack_like(object)) {
+      assert_true(gc_is_grey(object));
+    } else {
+      assert_true(gc_is_black(object));
+      assert_int_equal(object->grey, GC_GREY_NONE);
+    }
+    break;
+  case GC_AGE_TOUCHED1:
+    assert_true(gc_is_grey(object));
+    assert_int_equal(object->grey, GC_GREY_AGAIN);
+    break;
+  case GC_AGE_TOUCHED2:
+    assert_true(gc_is_black(object));
+    assert_int_equal(object->grey, GC_GREY_AGAIN);
+    break;
+  }
+}
+
+/* A list of generational mode: its parts begin in order, and none holds what
+ * is younger than it. Whether OLD1 objects lie before first_old1 is told. */
+static inline void
+check_segments(const struct gc_object *object,
+               const struct gc_object *survival,
+               const struct gc_object *old1,
+               const struct gc_object *really_old,
+               const struct gc_object *first_old1, bool *ret_missed)
+{
+  bool is_before = true;
+  int part = 0;
+
+  *ret_missed = false;
+  for (; object != NULL; object = object->next) {
+    check_age(object);
+    part = object == survival && part < 1 ? 1 : part;
+    part = object == old1 && part >= 1 ? 2 : part;
+    part = object == really_old && part >= 2 ? 3 : part;
+    is_before = is_before && object != first_old1;
+    if (object->age == GC_AGE_OLD1 && is_before) {
+      *ret_missed = true;
+    }
+    if (part == 1) {
+      assert_int_not_equal(object->age, GC_AGE_NEW);
+    } else if (part >= 2) {
+      assert_true(object->age >= GC_AGE_OLD0);
+    }
+    if (part == 3) {
+      assert_int_not_equal(object->age, GC_AGE_OLD1);
+    }
+  }
+  assert_true(part == 3 || really_old == NULL);
+}
+
+/* What an incremental cycle leaves of ages: nothing. */
+static inline void
+check_no_ages(const struct gc_object *object)
+{
+  for (; object != NULL; object = object->next) {
+    assert_int_equal(object->age, GC_AGE_NEW);
+  }
+}
+
+static inline void
+check_ages(const struct gc_heap *heap)
+{
+  bool missed;
+
+  if (heap->cycle_mode == GC_MODE_INCREMENTAL) {
+    assert_null(heap->survival);
+    assert_null(heap->first_old1);
+    assert_null(heap->finalizable_survival);
+    check_no_ages(heap->all);
+    check_no_ages(heap->finalizable);
+    check_no_ages(heap->pending);
+    return;
+  }
+  assert_int_equal(heap->phase, GC_PHASE_PROPAGATE);
+  check_segments(heap->all, heap->survival, heap->old1, heap->really_old,
+                 heap->first_old1, &missed);
+  assert_false(missed);
+  check_segments(heap->finalizable, heap->finalizable_survival,
+                 heap->finalizable_old1, heap->finalizable_really_old, NULL,
+                 &missed);
+}
+
 /* The collector's invariants, as between any two micro-steps. */
 static inline void
 check_heap(const struct gc_heap *heap)
@@ -390,10 +519,12 @@ check_heap(const struct gc_heap *heap)
        fixed = fixed->next) {
     assert_true(gc_is_grey(fixed));
     assert_int_equal(fixed->grey, GC_GREY_NONE);
+    assert_int_equal(fixed->age, GC_AGE_OLD);
   }
   check_finalizable(heap, heap->finalizable);
   check_finalizable(heap, heap->pending);
   check_grey_lists(heap);
+  check_ages(heap);
 }
 
 #endif

@@ -15,6 +15,7 @@ struct record {
   const struct gc_object *object; /* NULL: dead */
   uint8_t colour;
   uint8_t grey;
+  uint8_t age;
 };
 
 /* What the events alone say about the heap. */
@@ -26,6 +27,7 @@ struct recorder {
   size_t births, deaths;
   uint8_t phase;
   bool stepping;
+  bool changes_mode; /* in this step */
 };
 
 static struct record *
@@ -90,6 +92,42 @@ record_grey(struct recorder *recorder, const struct gc_event *event)
   record->grey = event->to;
 }
 
+#define TO(AGE) (1u << GC_AGE_##AGE)
+
+/* What an age may become, but for what a change of modes does, and the birth
+ * of fixed names when the heap is opened. */
+static const uint8_t ages_after[] = {
+  [GC_AGE_NEW] = TO(SURVIVAL) | TO(OLD0),
+  [GC_AGE_SURVIVAL] = TO(OLD1) | TO(OLD0),
+  [GC_AGE_OLD0] = TO(OLD1) | TO(TOUCHED1),
+  [GC_AGE_OLD1] = TO(OLD) | TO(TOUCHED1),
+  [GC_AGE_OLD] = TO(TOUCHED1),
+  [GC_AGE_TOUCHED1] = TO(TOUCHED2),
+  [GC_AGE_TOUCHED2] = TO(TOUCHED1) | TO(OLD),
+};
+
+#undef TO
+
+static bool
+is_age_after(const struct recorder *recorder, uint8_t from, uint8_t to)
+{
+  if ((recorder->changes_mode || recorder->heap == NULL)
+      && (to == GC_AGE_NEW || (from == GC_AGE_NEW && to == GC_AGE_OLD))) {
+    return true;
+  }
+  return ages_after[from] >> to & 1;
+}
+
+static void
+record_age(struct recorder *recorder, const struct gc_event *event)
+{
+  struct record *record = record_of(recorder, event->object);
+
+  assert_int_equal(record->age, event->from);
+  assert_true(is_age_after(recorder, event->from, event->to));
+  record->age = event->to;
+}
+
 /* Leaving the atomic phase, every white becomes other white. */
 static void
 record_phase(struct recorder *recorder, const struct gc_event *event)
@@ -116,6 +154,7 @@ check_records(struct recorder *recorder, const struct gc_heap *heap)
 
     assert_int_equal(record->colour, gc_colour_of(heap, object));
     assert_int_equal(record->grey, object->grey);
+    assert_int_equal(record->age, object->age);
   }
   assert_int_equal(recorder->births - recorder->deaths,
                    list_length(heap->all) + list_length(heap->fixed));
@@ -127,6 +166,7 @@ record_step(struct recorder *recorder, bool begins)
 {
   assert_int_equal(recorder->stepping, !begins);
   recorder->stepping = begins;
+  recorder->changes_mode = false;
   if (!begins && recorder->heap != NULL) {
     check_heap(recorder->heap);
     check_records(recorder, recorder->heap);
@@ -154,6 +194,12 @@ record(struct gc_listener *listener, const struct gc_event *event)
   case GC_EVENT_PHASE:
     record_phase(recorder, event);
     break;
+  case GC_EVENT_AGE:
+    record_age(recorder, event);
+    break;
+  case GC_EVENT_MODE:
+    recorder->changes_mode = true;
+    break;
   case GC_EVENT_STEP_BEGIN:
   case GC_EVENT_STEP_END:
     record_step(recorder, event->type == GC_EVENT_STEP_BEGIN);
@@ -162,6 +208,11 @@ record(struct gc_listener *listener, const struct gc_event *event)
   case GC_EVENT_BARRIER:
   case GC_EVENT_STORE:
   case GC_EVENT_CLOSING:
+  case GC_EVENT_CLEARED:
+  case GC_EVENT_FINALIZER:
+  case GC_EVENT_FINALIZED:
+  case GC_EVENT_WARNING:
+  case GC_EVENT_EMERGENCY:
     break;
   }
 }
@@ -179,6 +230,8 @@ struct driver {
   struct gc_thread *thread; /* the running one */
   uint32_t seed;
   int resumed; /* coroutines that wait for another */
+  const enum gc_mode *modes; /* two: what is switched between; the first is on
+                              * at the start */
 };
 
 static uint32_t
@@ -585,6 +638,14 @@ do_steps(struct driver *driver)
   case 0:
     gc_collect(driver->heap);
     break;
+  case 3:
+    gc_set_mode(driver->heap, driver->modes[draw(driver, 2)]);
+    break;
+  case 4:
+    gc_set_parameter(driver->heap,
+                     (enum gc_parameter)draw(driver, GC_PARAMETER_COUNT),
+                     draw(driver, 300));
+    break;
   case 1:
     gc_step(driver->heap, draw(driver, 3));
     break;
@@ -650,7 +711,8 @@ operate(struct driver *driver, bool failing)
 }
 
 static void
-drive(uint32_t seed, int operation_count, bool failing)
+drive(uint32_t seed, int operation_count, bool failing,
+      const enum gc_mode *modes)
 {
   static struct driver driver;
 
@@ -660,6 +722,8 @@ drive(uint32_t seed, int operation_count, bool failing)
   driver.heap = open_with(&driver.host, &driver.recorder.listener, NULL);
   assert_non_null(driver.heap);
   driver.recorder.heap = driver.heap;
+  driver.modes = modes;
+  gc_set_mode(driver.heap, modes[0]);
   driver.thread = gc_main_thread(driver.heap);
   gc_set_top(driver.thread, SLOTS);
   assert_int_equal(gc_new_prototype(driver.thread, 0), GC_OK);
@@ -677,6 +741,13 @@ drive(uint32_t seed, int operation_count, bool failing)
 
 enum { STREAMS = 60, OPERATIONS = 600 };
 
+static const enum gc_mode incremental[]
+    = { GC_MODE_INCREMENTAL, GC_MODE_INCREMENTAL };
+static const enum gc_mode generational[]
+    = { GC_MODE_GENERATIONAL, GC_MODE_GENERATIONAL };
+static const enum gc_mode both[]
+    = { GC_MODE_GENERATIONAL, GC_MODE_INCREMENTAL };
+
 /* Catches a missing barrier, a root that is not marked again, an event that
  * lies, a colour or list that is wrong, wherever steps may fall. */
 static void
@@ -684,7 +755,7 @@ test_gc_random_streams_keep_the_invariants(void **state)
 {
   (void)state;
   for (uint32_t seed = 1; seed <= STREAMS; seed++) {
-    drive(seed * 7919, OPERATIONS, false);
+    drive(seed * 7919, OPERATIONS, false, incremental);
   }
 }
 
@@ -694,7 +765,31 @@ test_gc_random_streams_survive_failing_allocations(void **state)
 {
   (void)state;
   for (uint32_t seed = 1; seed <= STREAMS; seed++) {
-    drive(seed * 104729, OPERATIONS, true);
+    drive(seed * 104729, OPERATIONS, true, incremental);
+  }
+}
+
+/* Catches an old object that refers to a young one, an age that is not as
+ * colour and list have it, a segment with younger objects in it, an OLD1
+ * object that the next minor collection would not find. */
+static void
+test_gc_random_generational_streams_keep_the_ages(void **state)
+{
+  (void)state;
+  for (uint32_t seed = 1; seed <= STREAMS; seed++) {
+    drive(seed * 7907, OPERATIONS, false, generational);
+    drive(seed * 7901, OPERATIONS, true, generational);
+  }
+}
+
+/* Catches what a change of modes leaves behind, in any phase. */
+static void
+test_gc_random_streams_may_change_modes(void **state)
+{
+  (void)state;
+  for (uint32_t seed = 1; seed <= STREAMS; seed++) {
+    drive(seed * 6997, OPERATIONS, false, both);
+    drive(seed * 6991, OPERATIONS, true, both);
   }
 }
 
@@ -702,6 +797,8 @@ int
 main(void)
 {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_gc_random_generational_streams_keep_the_ages),
+    cmocka_unit_test(test_gc_random_streams_may_change_modes),
     cmocka_unit_test(test_gc_random_streams_keep_the_invariants),
     cmocka_unit_test(test_gc_random_streams_survive_failing_allocations),
   };
