@@ -293,7 +293,7 @@ is_stack_like(const struct gc_object *object)
 
 /* Between two collections in generational mode. */
 static inline void
-child_is_old_enough(const struct gc_object *parent,
+child_suits_age(const struct gc_object *parent,
                     const struct gc_object *child)
 {
   if (is_stack_like(parent) || !gc_is_black(parent)) {
@@ -314,7 +314,7 @@ child_is_fit(const struct gc_heap *heap, const struct gc_object *parent,
 {
   assert_false(gc_is_dead(heap, child));
   if (heap->cycle_mode == GC_MODE_GENERATIONAL) {
-    child_is_old_enough(parent, child);
+    child_suits_age(parent, child);
   } else if (gc_keeps_invariant(heap) && gc_is_black(parent)) {
     assert_false(gc_is_white(child));
   }

@@ -387,6 +387,7 @@ gc_close(struct gc_heap *heap)
   heap->running = heap->main;
   heap->main->status = GC_THREAD_RUNNING;
   gc_thread_unwind(heap->main);
+  gc_generation_leave(heap);
   gc_finalize_close(heap);
   heap_free(heap);
 }
