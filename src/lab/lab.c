@@ -31,7 +31,7 @@ enum {
   DENSE_OBJECTS_MAX = 500000,
   STEPS_SLACK = 1000,       /* micro-steps that a cycle may take beside ... */
   STEPS_PER_BLOCK = 16,     /* ... so many for each block, live or made by the
-                             * operation: from one allocation to the next */
+                             * operation */
   REFUSALS_SLACK = 1000,    /* refusals that an operation may meet beside two
                              * for each block */
   ALLOCATIONS_MAX = 1 << 24 /* of one operation */
@@ -50,12 +50,14 @@ struct lab {
   struct stream *record; /* borrows; admitted operations are put there */
   jmp_buf leave;
   uint64_t surveyed_before; /* oracle's count when the stream began */
-  uint64_t steps_in_a_row; /* since something was allocated or refused */
+  uint64_t steps_in_operation; /* since it last got memory outside of them:
+                                * a collector may make a cycle for each */
   uint64_t allocations_in_operation;
   uint64_t refusals_in_operation;
   uint64_t blocks_before; /* live when the operation began */
   uint8_t operation;      /* enum op_code that runs, OP_COUNT outside */
   uint8_t phase_checked;  /* enum subject_phase at the last check */
+  bool in_step;           /* a micro-step runs */
   bool performing;        /* inside the subject's perform */
   bool is_judged; /* nothing ran since the last check between operations */
   bool close_is_asked; /* by a finalizer: the stream ends here */
@@ -128,11 +130,12 @@ blocks_max(const struct lab *lab)
   return lab->blocks_before + lab->allocations_in_operation;
 }
 
-/* From one allocation to the next there is a cycle at most. */
+/* Each allocation that was refused may have made a whole collection. */
 static uint64_t
 steps_max(const struct lab *lab)
 {
-  return STEPS_SLACK + STEPS_PER_BLOCK * blocks_max(lab);
+  return (STEPS_SLACK + STEPS_PER_BLOCK * blocks_max(lab)) *
+         (1 + lab->refusals_in_operation);
 }
 
 /* ---- events ---------------------------------------------------------- */
@@ -143,8 +146,8 @@ step_ended(struct lab *lab)
   lab->result->micro_steps += 1;
   if (!lab->performing)
     return; /* the lab's own micro-step: judged when it is back */
-  lab->steps_in_a_row += 1;
-  if (lab->steps_in_a_row > steps_max(lab))
+  lab->steps_in_operation += 1;
+  if (lab->steps_in_operation > steps_max(lab))
     accuse_no_progress(lab, "an operation does not come to an end of its "
                             "collector steps");
   check_at_step(lab, ORACLE_INSIDE);
@@ -168,8 +171,12 @@ sink_event(struct subject_sink *sink, const struct subject_event *event)
     leave_unchecked(lab, "the arena's addresses are used up");
   oracle_event(lab->oracle, event);
   leave_on_finding(lab);
-  if (event->type == SUBJECT_EVENT_STEP_END)
+  if (event->type == SUBJECT_EVENT_STEP_BEGIN)
+    lab->in_step = true;
+  if (event->type == SUBJECT_EVENT_STEP_END) {
+    lab->in_step = false;
     step_ended(lab);
+  }
 }
 
 static void
@@ -186,11 +193,11 @@ arena_told(void *user, const struct arena_event *event)
   if (!lab->options || lab->options->unchecked)
     return;
   lab->allocations_in_operation += event->type == ARENA_ALLOCATED;
+  if (event->type == ARENA_ALLOCATED && !lab->in_step)
+    lab->steps_in_operation = 0;
   if (lab->allocations_in_operation > ALLOCATIONS_MAX)
     accuse_no_progress(lab, "an operation does not stop allocating");
   lab->refusals_in_operation += event->type == ARENA_REFUSED;
-  if (event->type == ARENA_ALLOCATED || event->type == ARENA_REFUSED)
-    lab->steps_in_a_row = 0;
   if (lab->refusals_in_operation > REFUSALS_SLACK + 2 * blocks_max(lab))
     accuse_no_progress(lab, "an operation does not stop asking for memory that "
                             "is refused");
@@ -256,7 +263,7 @@ perform(struct lab *lab, struct op op)
   struct subject_answer answer = {{{0, 0}, {0, 0}}};
   if (lab->options->unchecked)
     return lab->subject->perform(lab->instance, op, &answer);
-  lab->steps_in_a_row = 0;
+  lab->steps_in_operation = 0;
   oracle_operation_begin(lab->oracle, op);
   lab->performing = true;
   lab->is_judged = false;
@@ -422,10 +429,11 @@ prepare(struct lab *lab, const struct subject *subject,
   lab->result = result;
   lab->operation = OP_COUNT;
   lab->phase_checked = SUBJECT_PHASE_COUNT;
+  lab->in_step = false;
   lab->performing = false;
   lab->is_judged = false;
   lab->close_is_asked = false;
-  lab->steps_in_a_row = 0;
+  lab->steps_in_operation = 0;
   lab->allocations_in_operation = 0;
   lab->refusals_in_operation = 0;
   lab->blocks_before = 0;
