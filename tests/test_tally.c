@@ -210,10 +210,12 @@ test_tally_sees_the_flip(void **state)
   enter(SUBJECT_PHASE_SWEEP);
   expect_from_here();
   tell_barrier(globals, registry, false, false);
-  expect_one(TALLY_BARRIERS, "incremental, forward, not taken: dead white to dead white");
+  expect_one(TALLY_BARRIERS,
+             "incremental, forward, not taken: dead white to dead white");
   born = draw(SUBJECT_KIND_TABLE);
   tell_barrier(born, globals, false, false);
-  expect_one(TALLY_BARRIERS, "incremental, forward, not taken: white to dead white");
+  expect_one(TALLY_BARRIERS,
+             "incremental, forward, not taken: white to dead white");
   recolour(globals, SUBJECT_BLACK, SUBJECT_WHITE_CURRENT);
   tell_barrier(globals, born, false, false);
   expect_one(TALLY_BARRIERS, "incremental, forward, not taken: white to white");
