@@ -472,6 +472,204 @@ test_gc_emergency_full_frame(void **state)
   close_heap(heap, &host);
 }
 
+/* ---- weak tables ----------------------------------------------------- */
+
+/* A fresh table whose fresh metatable holds value as `name`; pops value. */
+static void
+push_with_metafield(struct gc_thread *thread, const char *name)
+{
+  ok(gc_new_table(thread, 0, 0));
+  ok(gc_new_table(thread, 0, 1));
+  push_text(thread, name);
+  gc_push_copy(thread, -4);
+  ok(gc_raw_set(thread, -3));
+  gc_set_metatable(thread, -2);
+  gc_replace(thread, -2);
+}
+
+static void
+push_weak(struct gc_thread *thread, const char *mode)
+{
+  push_text(thread, mode);
+  push_with_metafield(thread, "__mode");
+}
+
+/* Catches pairs that were copied before the collection that clears them: the
+ * rehash allocates a hash part, then an array part. */
+static void
+test_gc_emergency_clears_in_a_rehash(void **state)
+{
+  (void)state;
+  for (size_t k = 0; k < 2; k++) {
+    struct host host;
+    struct watcher watcher;
+    struct gc_heap *heap = open_watched(&host, &watcher);
+    struct gc_thread *thread = gc_main_thread(heap);
+
+    gc_stop(heap);
+    push_weak(thread, "v");
+    gc_push_integer(thread, 1);
+    ok(gc_raw_seti(thread, 1, 1));
+    push_text(thread, "lost");
+    ok(gc_new_table(thread, 0, 0));
+    ok(gc_raw_set(thread, 1));
+    gc_push_integer(thread, 2);
+    host.fail_at = host.calls + k;
+    ok(gc_raw_seti(thread, 1, 2));
+    assert_emergencies(&watcher, 1);
+    push_text(thread, "lost");
+    gc_raw_get(thread, 1);
+    assert_int_equal(gc_type_of(thread, -1), GC_TYPE_NIL);
+    assert_int_equal(gc_length(thread, 1), 2);
+    check_mode(heap);
+    close_heap(heap, &host);
+  }
+}
+
+/* Catches a store into a table that only weak entries led to, and that has
+ * died in the middle of the store. */
+static void
+test_gc_emergency_holds_what_newindex_found(void **state)
+{
+  struct host host;
+  struct watcher watcher;
+  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_thread *thread = gc_main_thread(heap);
+
+  (void)state;
+  gc_stop(heap);
+  ok(gc_new_table(thread, 0, 0));
+  push_weak(thread, "v");
+  push_text(thread, "__newindex");
+  ok(gc_new_table(thread, 0, 0));
+  ok(gc_raw_set(thread, 2));
+  gc_set_metatable(thread, 1);
+  push_text(thread, "key");
+  push_text(thread, "value");
+  host.fail_at = host.calls;
+  ok(gc_set(thread, 1));
+  assert_emergencies(&watcher, 1);
+  assert_int_equal(gc_top(thread), 1);
+  check_mode(heap);
+  gc_collect(heap);
+  check_mode(heap);
+  close_heap(heap, &host);
+}
+
+/* ---- finalizers ------------------------------------------------------ */
+
+static struct host *finalizers_host;
+static unsigned finalized;
+
+static void
+note_finalized(struct gc_thread *thread)
+{
+  assert_int_equal(gc_type_of(thread, 1), GC_TYPE_TABLE);
+  finalized++;
+}
+
+/* Asks for memory, which is refused at first. */
+static void
+allocate_refused(struct gc_thread *thread)
+{
+  unsigned before = finalized;
+
+  assert_true(gc_is_finalizing(gc_heap_of(thread)));
+  finalizers_host->fail_at = finalizers_host->calls;
+  ok(gc_new_table(thread, 4, 4));
+  assert_int_equal(finalized, before);
+  assert_true(gc_is_finalizing(gc_heap_of(thread)));
+  note_finalized(thread);
+}
+
+static void
+drop_finalizable(struct gc_thread *thread, gc_native finalizer)
+{
+  gc_push_native(thread, finalizer);
+  push_with_metafield(thread, "__gc");
+  gc_pop(thread, 1);
+}
+
+/* Catches finalizers that are called in an emergency, and such that are not
+ * called any more after one: whatever the mode and the phase. */
+static void
+check_called_later(enum gc_mode mode, const struct spot *spot)
+{
+  enum { OBJECTS = 20 };
+  struct host host;
+  struct watcher watcher;
+  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_thread *thread = gc_main_thread(heap);
+
+  finalized = 0;
+  gc_stop(heap);
+  for (int i = 0; i < OBJECTS; i++) {
+    drop_finalizable(thread, note_finalized);
+  }
+  gc_set_mode(heap, mode);
+  if (mode == GC_MODE_INCREMENTAL) {
+    go_to(heap, spot);
+  } else {
+    for (int i = 0; i < OBJECTS; i++) {
+      drop_finalizable(thread, note_finalized);
+    }
+  }
+  gc_push_integer(thread, (int64_t)finalized);
+  host.fail_at = host.calls;
+  ok(gc_new_table(thread, 0, 0));
+  assert_emergencies(&watcher, 1);
+  assert_int_equal(gc_to_integer(thread, 1), finalized);
+  assert_true(heap->pending != NULL || finalized == OBJECTS);
+  check_mode(heap);
+  gc_collect(heap);
+  assert_null(heap->pending);
+  assert_int_equal(finalized,
+                   mode == GC_MODE_INCREMENTAL ? OBJECTS : 2 * OBJECTS);
+  close_heap(heap, &host);
+}
+
+static void
+test_gc_emergency_calls_no_finalizer(void **state)
+{
+  (void)state;
+  for (size_t spot = 0; spot < SPOTS; spot++) {
+    check_called_later(GC_MODE_INCREMENTAL, &spots[spot]);
+  }
+  check_called_later(GC_MODE_GENERATIONAL, NULL);
+}
+
+/* Catches an emergency inside a finalizer that is not dealt with, that calls
+ * another finalizer, or after which the others are forgotten. */
+static void
+test_gc_emergency_inside_finalizers(void **state)
+{
+  (void)state;
+  for (int mode = GC_MODE_INCREMENTAL; mode <= GC_MODE_GENERATIONAL; mode++) {
+    struct host host;
+    struct watcher watcher;
+    struct gc_heap *heap = open_watched(&host, &watcher);
+    struct gc_thread *thread = gc_main_thread(heap);
+
+    finalizers_host = &host;
+    finalized = 0;
+    gc_stop(heap);
+    gc_set_mode(heap, mode);
+    for (int i = 0; i < 5; i++) {
+      drop_finalizable(thread, note_finalized);
+      drop_finalizable(thread, allocate_refused);
+    }
+    gc_collect(heap);
+    check_mode(heap);
+    assert_int_equal(finalized, 10);
+    assert_emergencies(&watcher, 5);
+    assert_true(gc_is_stopped(heap));
+    assert_int_equal(gc_top(thread), 0);
+    gc_collect(heap);
+    assert_int_equal(finalized, 10);
+    close_heap(heap, &host);
+  }
+}
+
 int
 main(void)
 {
@@ -488,6 +686,10 @@ main(void)
     cmocka_unit_test(test_gc_emergency_keeps_strings_interned),
     cmocka_unit_test(test_gc_emergency_not_for_what_is_found),
     cmocka_unit_test(test_gc_emergency_full_frame),
+    cmocka_unit_test(test_gc_emergency_clears_in_a_rehash),
+    cmocka_unit_test(test_gc_emergency_holds_what_newindex_found),
+    cmocka_unit_test(test_gc_emergency_calls_no_finalizer),
+    cmocka_unit_test(test_gc_emergency_inside_finalizers),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
