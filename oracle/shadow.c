@@ -186,6 +186,7 @@ shadow_clear(struct shadow *shadow, bool large)
   shadow->normal_count = 0;
   shadow->is_large = large;
   shadow->operation = 1;
+  shadow->added_at = 0;
   shadow->mode_count = 0;
   shadow->mode = OP_MODE_INCREMENTAL;
   shadow->is_stopped = false;

@@ -212,6 +212,7 @@ struct shadow {
   bool is_large;
 
   uint32_t operation; /* number of the one that began last, from 1 */
+  uint32_t added_at;  /* the one that added an entry last */
   uint32_t target;    /* of newindex: the table that it will store into */
   uint32_t mode_count; /* nodes whose mode is not OP_WEAK_NONE */
   uint8_t mode;        /* OP_MODE_*: of the collector */

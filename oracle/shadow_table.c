@@ -283,6 +283,7 @@ shadow_set(struct shadow *shadow, uint32_t id, struct shadow_value key,
                               .value_bits = value.bits,
                               .value_tag = value.tag};
     set_removed(table, shadow_nil());
+    shadow->added_at = shadow->operation;
     if (table->index)
       index_entry(table, table->count);
     shadow->nodes[id].sum += shadow_hash(SUBJECT_LABEL_ENTRY, key, value);
@@ -291,14 +292,17 @@ shadow_set(struct shadow *shadow, uint32_t id, struct shadow_value key,
 }
 
 /* Whether next may go on from a key whose entry was cleared: it is alive then,
- * for the running frame has it, or nothing that dies. */
+ * for the running frame has it, or nothing that dies. Not if the operation has
+ * added an entry: that may have come after the clearing. */
 static bool
 is_resumable(const struct shadow *shadow, struct shadow_value key)
 {
   const struct shadow_frame *frame = shadow_frame_now(shadow);
 
+  if (key.tag == SHADOW_STRING || shadow->added_at == shadow->operation)
+    return false;
   if (key.tag != SHADOW_NODE)
-    return key.tag != SHADOW_STRING;
+    return true;
   for (uint32_t reg = 0; reg < OP_REGISTERS; reg++) {
     if (shadow_same(frame->registers[reg], key))
       return true;

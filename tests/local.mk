@@ -72,8 +72,10 @@ unit_tests = \
 	%D%/test_oracle_memory \
 	%D%/test_report \
 	%D%/test_shadow \
+	%D%/test_shadow_finalizers \
 	%D%/test_shadow_flow \
 	%D%/test_shadow_streams \
+	%D%/test_shadow_weak \
 	%D%/test_shrink \
 	%D%/test_tally \
 	%D%/test_traits \

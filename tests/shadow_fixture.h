@@ -75,6 +75,8 @@ struct answerer {
 };
 
 struct picked {
+  const struct shadow *shadow;
+  int32_t weak; /* of the table */
   struct shadow_value not_this, key, value;
   uint32_t left; /* entries to pass over */
   bool is_found;
@@ -395,6 +397,20 @@ each_op(struct shadow *shadow, const char *texts,
     texts += length;
     texts += strspn(texts, "; ");
   }
+}
+
+/* The finalizer of a node is called, in an operation of its own. */
+static inline void
+finalize(struct shadow *shadow, uint32_t id, bool is_closing)
+{
+  uint32_t count = shadow_node_count(shadow);
+  uint8_t *before = reached_slowly(shadow);
+
+  shadow_begin(shadow, (struct op){.code = OP_COLLECT});
+  shadow_finalizer_begin(shadow, id);
+  assert_int_equal(shadow_finalizer_end(shadow, id, is_closing), SHADOW_OK);
+  check_shadow(shadow, before, count);
+  free(before);
 }
 
 /* Each must be admitted. */

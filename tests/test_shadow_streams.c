@@ -77,13 +77,16 @@ useful_op(size_t n)
       "tbc r0",          "newud r4 0 3",    "resume r3 r0 3",
       "str r4 2",        "set r0 r4 r1",    "pcall r2 r0 5",
       "closure r1 r3 2", "conew r3 r1",     "resume r3 r1 1",
-      "yield r4 0",      "coset r3 r4 r0",  "delete r0 r4"};
+      "yield r4 0",      "coset r3 r4 r0",  "delete r0 r4",
+      "newweak r3 k",    "newfin r1 link 0", "newfin r2 breed 1",
+      "set r3 r1 r2",    "mode generational", "minor 1",
+      "newweak r4 v",    "set r4 r2 r1"};
 
   return parse_op(ops[n % (sizeof ops / sizeof *ops)]);
 }
 
-/* The next admitted operation; false at the end. chain and wide beyond the
- * bound would make the slow checks slow. */
+/* The next admitted operation; false at the end. chain, wide and
+ * ephemerons beyond the bound would make the slow checks slow. */
 static bool
 next_op(struct source *source, const struct shadow *shadow, struct op *ret_op)
 {
@@ -93,7 +96,9 @@ next_op(struct source *source, const struct shadow *shadow, struct op *ret_op)
 
     if (source->is_near)
       op = at % 4 ? near_admitted(&source->random, shadow) : useful_op(at / 4);
-    if ((op.code == OP_CHAIN || op.code == OP_WIDE) && op.b > 40)
+    if ((op.code == OP_CHAIN || op.code == OP_WIDE ||
+         op.code == OP_EPHEMERONS) &&
+        op.b > 40)
       op.b = 40;
     if (shadow_admits(shadow, op)) {
       *ret_op = op;
@@ -116,6 +121,93 @@ random_status(struct answerer *answerer, struct op op)
   return SUBJECT_DONE;
 }
 
+/* ---- the collector --------------------------------------------------- */
+
+static bool
+pick_dead(void *user, uint8_t label, struct shadow_value key,
+          struct shadow_value value)
+{
+  struct picked *picked = user;
+  const struct shadow *shadow = picked->shadow;
+  bool is_dead = (picked->weak & OP_WEAK_VALUES && value.tag == SHADOW_NODE &&
+                  !shadow_is_reachable(shadow, (uint32_t)value.bits)) ||
+                 (picked->weak & OP_WEAK_KEYS && key.tag == SHADOW_NODE &&
+                  !shadow_is_held(shadow, (uint32_t)key.bits));
+
+  if (label == SUBJECT_LABEL_ENTRY && is_dead) {
+    picked->key = key;
+    picked->is_found = true;
+  }
+  return !picked->is_found;
+}
+
+/* What a collection may remove it removes, one entry after another. */
+static uint32_t
+clear_dead_entries(struct shadow *shadow)
+{
+  uint32_t cleared = 0;
+
+  for (uint32_t id = 0; id < shadow_node_count(shadow); id++) {
+    struct picked picked = {.shadow = shadow, .is_found = true};
+
+    picked.weak = shadow_weakness(shadow, id);
+    while (picked.weak && picked.is_found) {
+      picked.is_found = false;
+      shadow_reach(shadow);
+      shadow_visit(shadow, id, pick_dead, &picked);
+      if (picked.is_found)
+        shadow_clear_entry(shadow, id, picked.key);
+      cleared += picked.is_found;
+    }
+  }
+  return cleared;
+}
+
+/* Calls what is owed to nodes that are not reachable. */
+static uint32_t
+call_finalizers(struct shadow *shadow, bool is_closing)
+{
+  uint32_t called = 0;
+
+  for (bool goes_on = true; goes_on && called < 5;) {
+    const uint32_t *ids;
+    uint32_t count = shadow_owed(shadow, &ids);
+
+    goes_on = false;
+    shadow_reach(shadow);
+    for (uint32_t i = 0; i < count && !goes_on; i++) {
+      uint32_t id = ids[i];
+
+      if (shadow_is_reachable(shadow, id))
+        continue;
+      shadow_finalizer_begin(shadow, id);
+      assert_int_equal(shadow_finalizer_end(shadow, id, is_closing),
+                       SHADOW_OK);
+      called++;
+      goes_on = true;
+    }
+  }
+  return called;
+}
+
+/* How often the collector has done something in an operation. */
+static uint32_t times_cleared, times_called;
+
+/* A collection inside an operation, in some of those that may have one. */
+static void
+collect_sometimes(struct shadow *shadow, struct answerer *answerer,
+                  struct op op)
+{
+  bool is_creating = op.code == OP_COLLECT || op.code == OP_NEWTABLE ||
+                     op.code == OP_NEWFIN || op.code == OP_NEWWEAK;
+
+  if (!is_creating || op_random_below(&answerer->random, 2))
+    return;
+  times_cleared += clear_dead_entries(shadow);
+  times_called +=
+      call_finalizers(shadow, op_random_below(&answerer->random, 8) == 0);
+}
+
 static enum shadow_result
 apply(struct shadow *shadow, struct answerer *answerer, struct op op)
 {
@@ -124,7 +216,9 @@ apply(struct shadow *shadow, struct answerer *answerer, struct op op)
   char message[SHADOW_MESSAGE_MAX];
 
   answer_op(answerer, shadow, op, answer);
-  return apply_op(shadow, op, status, answer, message);
+  shadow_begin(shadow, op);
+  collect_sometimes(shadow, answerer, op);
+  return shadow_apply(shadow, op, status, answer, message);
 }
 
 /* How often each operation was applied: what was never tried proves nothing. */
@@ -157,12 +251,16 @@ test_shadow_streams_keep_sums_and_marks(void **state)
   (void)state;
   assert_non_null(shadow);
   memset(applied, 0, sizeof applied);
+  times_cleared = 0;
+  times_called = 0;
   for (uint64_t seed = 0; seed < STREAMS; seed++)
     run_checked(shadow, seed);
   for (int code = 0; code < OP_COUNT; code++) {
     if (!applied[code])
       fail_msg("%s was never applied", op_infos[code].name);
   }
+  assert_true(times_cleared > 100);
+  assert_true(times_called > 100);
   shadow_free(shadow);
 }
 
@@ -352,6 +450,49 @@ test_shadow_out_of_memory_changes_nothing(void **state)
   assert_true(failed > 1000);
 }
 
+/* What a finalizer cannot have it does not begin with. */
+static void
+test_shadow_finalizers_out_of_memory_change_nothing(void **state)
+{
+  static const char *const words[] = {"save", "touch", "sibling", "link",
+                                      "breed"};
+  struct scarcity scarcity = {.left = SIZE_MAX};
+  struct shadow *shadow = shadow_new_in(allocate_scarcely, &scarcity);
+  size_t failed = 0;
+
+  (void)state;
+  assert_non_null(shadow);
+  for (int i = 0; i < 200; i++) {
+    enum shadow_result result = SHADOW_NO_MEMORY;
+    char text[OP_TEXT_OP_MAX];
+
+    snprintf(text, sizeof text, "newfin r0 %s 0", words[i % 5]);
+    run(shadow, text);
+    run(shadow, "newtable r1 0 0; sets r0 0 r1; nil r1; sets r0 0 r1; "
+                "newtable r1 0 0; seti r0 1 r1; sets r0 0 r1");
+    shadow_memory_exhaust(&shadow->memory);
+    shadow_begin(shadow, parse_op("collect"));
+    shadow_finalizer_begin(shadow, node_in(shadow, 0));
+    for (size_t left = 0; result != SHADOW_OK; left++) {
+      uint64_t digest = digest_shadow(shadow);
+      uint32_t first;
+
+      scarcity.left = left;
+      result = shadow_finalizer_end(shadow, node_in(shadow, 0), false);
+      scarcity.left = SIZE_MAX;
+      if (result == SHADOW_OK)
+        break;
+      assert_int_equal(shadow_births(shadow, &first), 0);
+      assert_int_equal(digest_shadow(shadow), digest);
+      failed++;
+    }
+    check_shadow(shadow, NULL, 0);
+  }
+  assert_true(failed > 20);
+  shadow_free(shadow);
+  assert_int_equal(scarcity.held, 0);
+}
+
 /* So many names that the index of strings must grow, and cannot at first. */
 static void
 test_shadow_strings_grow_or_change_nothing(void **state)
@@ -484,6 +625,7 @@ main(void)
       cmocka_unit_test(test_shadow_streams_repeat),
       cmocka_unit_test(test_shadow_new_fails_cleanly),
       cmocka_unit_test(test_shadow_out_of_memory_changes_nothing),
+      cmocka_unit_test(test_shadow_finalizers_out_of_memory_change_nothing),
       cmocka_unit_test(test_shadow_strings_grow_or_change_nothing),
       cmocka_unit_test(test_shadow_keys_are_integers_where_they_can_be),
       cmocka_unit_test(test_shadow_blocks_are_used_again),
