@@ -372,7 +372,7 @@ oracle_with_blocks(void)
   struct oracle *oracle = oracle_new(&config);
 
   assert_non_null(oracle);
-  oracle_begin(oracle, &subject, false);
+  oracle_begin(oracle, &subject, false, OP_MODE_INCREMENTAL);
   oracle_event(oracle, &(struct subject_event){.type = SUBJECT_EVENT_ALLOCATED,
                                                .base = table_base,
                                                .size = 64});
