@@ -111,12 +111,14 @@ count_dead_key(struct oracle *oracle, uint32_t table, uint32_t key)
     return;
   if (shadow_weakness(shadow, table) == OP_WEAK_BOTH)
     count(oracle, TALLY_CLEARED, AT(TALLY_CLEARING_BOTH));
-  else if (shadow_lookup(shadow, table, SUBJECT_LABEL_ENTRY, name, &value))
+  else if (shadow_lookup(shadow, table, SUBJECT_LABEL_ENTRY, name, &value)) {
+    shadow_reach(oracle->shadow); /* a finalizer may have changed it */
     count(oracle, TALLY_CLEARED,
           AT(shadow_is_collectable(value) &&
                      !shadow_is_held(shadow, (uint32_t)value.bits)
                  ? TALLY_CLEARING_EPHEMERON
                  : TALLY_CLEARING_KEY));
+  }
 }
 
 static void

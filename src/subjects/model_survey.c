@@ -416,10 +416,13 @@ survey_thread(const struct survey *s, const struct gc_thread *thread)
   if (s->dead)
     return;
   survey_stack(s, thread);
+  uint64_t n = 0;
   for (const struct gc_upvalue *upvalue = thread->open; upvalue;
-       upvalue = upvalue->open_next)
+       upvalue = upvalue->open_next) {
     if (!may_follow(s, upvalue, "open upvalues of a coroutine"))
       return;
+    edge_to(s, SUBJECT_LABEL_INTERNAL, n++, upvalue);
+  }
 }
 
 /* ---- strings --------------------------------------------------------- */
