@@ -22,7 +22,9 @@
 #include "report/summary.h"
 #include "subjects/subjects.h"
 
-static const struct subject subject = {.name = "mock", .title = "a mock"};
+static const struct subject_traits traits = {.sweep_batch = 1};
+static const struct subject subject = {
+    .name = "mock", .title = "a mock", .traits = &traits};
 static struct op ops[] = {{OP_NIL, 1, 0, 0}, {OP_SETI, 0, 3, 1}};
 static const struct stream stream = {ops, 2};
 
