@@ -50,6 +50,10 @@ struct block {
   uint32_t cell;     /* upvalue object: its shadow cell, or 0 */
   uint32_t whitened; /* number of the sweep in which it was recoloured to the
                       * current white */
+  uint32_t aged;     /* number of the collection by ages in or after which its
+                      * age changed last; check_ages.c */
+  uint32_t darkened; /* ... after which it was marked outside of it */
+  uint8_t age;       /* enum subject_age, as events tell it */
   uint32_t words;    /* string: when the shadow was last asked for it */
   uint32_t next;     /* free records: the next one */
   uint8_t tint;      /* its colour by the events, as tally.c keeps it */

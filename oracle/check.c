@@ -6,10 +6,12 @@
  *
  *   1. lists of the collector lead to live blocks  safety.dangling-list
  *   2. what is shown is there, and once            memory.unowned
- *   3. colours and grey lists                      tricolour.*
+ *   3. ages, colours and grey lists                ages.*, tricolour.*
  *   4. references                                  safety.dangling,
  *                                                  tricolour.black-to-white,
- *                                                  tricolour.live-to-dead
+ *                                                  tricolour.live-to-dead,
+ *                                                  ages.old-to-young,
+ *                                                  ages.recent-to-new
  *   5. strings                                     safety.interning,
  *                                                  safety.contents
  *   6. identity and contents                       safety.*
@@ -254,11 +256,12 @@ check_survey(struct oracle *oracle, enum oracle_when when)
   if (!check_phase(oracle) || !check_lists(oracle) || !check_claims(oracle))
     return;
   if (oracle->subject->capabilities & SUBJECT_CAN_COLOUR &&
-      !check_colours(oracle))
+      (!check_ages(oracle) || !check_colours(oracle)))
     return;
-  if (is_between && !bind_births(oracle))
+  if (is_between && (!check_stopped(oracle) || !bind_births(oracle)))
     return;
-  if (!check_edges(oracle, is_between) || !check_strings(oracle))
+  if (!check_edges(oracle, is_between) || !check_age_edges(oracle) ||
+      !check_strings(oracle))
     return;
   if (is_between && !check_contents(oracle))
     return;

@@ -28,6 +28,32 @@ bool check_edges(struct oracle *oracle, bool contents);
 /* safety.contents, safety.identity: needs the sums. */
 bool check_contents(struct oracle *oracle);
 
+/* ages.colour, .touched, .segment, .change, .incremental: single objects; then
+ * ages.old-to-young, .recent-to-new. */
+bool check_ages(struct oracle *oracle);
+bool check_age_edges(struct oracle *oracle);
+/* Keeps what the laws of ages need of an event, and judges it: ages.change,
+ * ages.minor-frees-old. */
+void check_age_event(struct oracle *oracle, const struct subject_event *event);
+
+/* memory.emergency: every event goes through it first. */
+void check_emergency_event(struct oracle *oracle,
+                           const struct subject_event *event);
+/* The operation is over; false if that is a violation. */
+bool check_emergency_status(struct oracle *oracle, enum subject_status status);
+/* An emergency collection is being made. */
+bool check_is_emergency(const struct oracle *oracle);
+
+/* pacing.*: a stream starts; an operation begins, ends (false if that is a
+ * violation); every event, before it is counted elsewhere. */
+void check_pace_start(struct oracle *oracle);
+void check_pace_begin(struct oracle *oracle);
+bool check_pace_end(struct oracle *oracle, enum subject_status status,
+                    const struct subject_answer *answer);
+void check_pace_event(struct oracle *oracle, const struct subject_event *event);
+/* pacing.stopped, by the survey between operations. */
+bool check_stopped(struct oracle *oracle);
+
 /* An event, with its own laws. */
 void check_event(struct oracle *oracle, const struct subject_event *event);
 /* safety.freed-live: of a node that may have to live. */

@@ -82,6 +82,7 @@ judge_black(struct oracle *oracle, uint32_t index,
     return accuse(oracle, LAW_NEVER_BLACK, index,
                   "is black, which an open upvalue never is");
   if (traits->threads_grey && object->kind == SUBJECT_KIND_THREAD &&
+      !oracle->survey.heap.by_age &&
       (phase == SUBJECT_PHASE_PROPAGATE || phase == SUBJECT_PHASE_ENTER_ATOMIC))
     return accuse(oracle, LAW_NEVER_BLACK, index,
                   "is black, which no coroutine is before the atomic phase");

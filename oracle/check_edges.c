@@ -72,6 +72,15 @@ accuse_target(struct oracle *oracle, uint32_t object,
   return false;
 }
 
+/* Between generational collections what is old is black for good: there the
+ * laws of ages say what it may refer to. */
+static bool
+keeps_white_out(const struct survey *survey, const struct survey_object *parent)
+{
+  return survey->keeps && parent->colour == SUBJECT_BLACK &&
+         !(survey->heap.by_age && parent->age > SUBJECT_AGE_SURVIVAL);
+}
+
 /* The target has a shade that the reference may not lead to. */
 static bool
 accuse_colour(struct oracle *oracle, uint32_t object,
@@ -79,7 +88,7 @@ accuse_colour(struct oracle *oracle, uint32_t object,
 {
   struct subject_value target = is_key ? edge->key : edge->value;
   const struct survey_object *parent = &oracle->survey.objects[object];
-  bool is_kept = oracle->survey.keeps && parent->colour == SUBJECT_BLACK;
+  bool is_kept = keeps_white_out(&oracle->survey, parent);
   enum law law = is_kept ? LAW_BLACK_TO_WHITE : LAW_LIVE_TO_DEAD;
   if (is_part(oracle, blocks_find(&oracle->blocks, target.bits)))
     return accuse_target(oracle, object, edge, is_key);
@@ -212,7 +221,7 @@ forbid(struct pass *pass, const struct survey_object *parent)
 {
   const struct survey *survey = &pass->oracle->survey;
   unsigned forbidden = COLOUR(WHITE_OTHER) | 1u << BLOCK_SHADE_PART;
-  if (survey->keeps && parent->colour == SUBJECT_BLACK) {
+  if (keeps_white_out(survey, parent)) {
     forbidden |= COLOUR(WHITE_CURRENT);
     pass->from_black = true;
   }

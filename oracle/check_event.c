@@ -12,7 +12,8 @@
  * table below has these rules; what kinds restrict is in kind_allows.
  *
  * Phases follow each other in the order of the cycle; the only short cut is
- * that of such a full collection, from marking to the sweep.
+ * that of such a full collection, from marking to the sweep. Generational
+ * cycles rest in the phase of marking, and go round without a pause.
  *
  * While the subject opens it may paint what it builds as it likes, but for the
  * collector's steps; while it closes colours and phases are its own.
@@ -164,7 +165,8 @@ kind_allows(const struct oracle *oracle, const struct subject_event *event)
     return is_leaf;
   if (event->from == SUBJECT_GREY && event->to == SUBJECT_BLACK &&
       check_is_sweep(oracle->phase))
-    return event->kind == SUBJECT_KIND_UPVALUE;
+    return event->kind == SUBJECT_KIND_UPVALUE ||
+           oracle->ages.mode == OP_MODE_GENERATIONAL;
   return true;
 }
 
@@ -293,10 +295,38 @@ on_birth(struct oracle *oracle, const struct subject_event *event)
 static bool
 may_collect(const struct oracle *oracle)
 {
-  return oracle->refused || oracle->stage == ORACLE_OPENING ||
+  return check_is_emergency(oracle) || oracle->stage == ORACLE_OPENING ||
          (oracle->in_operation &&
           (oracle->op.code == OP_COLLECT ||
            !(op_infos[oracle->op.code].flags & OP_STEERS)));
+}
+
+/* Generational collections have their own ways: a minor one begins in the
+ * resting phase with the atomic phase and ends there, as does one that makes
+ * all that lives old; before that the mark is made in one go, from the pause
+ * on. Generational cycles are left by giving up the mark. */
+static bool
+is_generational(const struct oracle *oracle, const struct subject_event *event)
+{
+  bool by_age = oracle->ages.mode == OP_MODE_GENERATIONAL;
+  bool may_enter =
+      oracle->stage == ORACLE_OPENING || oracle->op.code == OP_MODE ||
+      shadow_mode(oracle->shadow) == OP_MODE_GENERATIONAL;
+  if (!oracle->step.depth)
+    return false;
+  if (event->from == SUBJECT_PHASE_PROPAGATE)
+    return (event->to == SUBJECT_PHASE_SWEEP && by_age) ||
+           (event->to == SUBJECT_PHASE_ATOMIC && (by_age || may_enter));
+  return event->from == SUBJECT_PHASE_SWEEP_END &&
+         event->to == SUBJECT_PHASE_PROPAGATE && by_age;
+}
+
+/* What only an incremental cycle does. */
+static bool
+is_incremental(const struct subject_event *event)
+{
+  return event->to == SUBJECT_PHASE_ENTER_ATOMIC ||
+         event->to == SUBJECT_PHASE_FINALIZE;
 }
 
 static bool
@@ -305,6 +335,10 @@ is_legal_phase(const struct oracle *oracle, const struct subject_event *event)
   bool is_mark = event->from == SUBJECT_PHASE_PROPAGATE ||
                  event->from == SUBJECT_PHASE_ENTER_ATOMIC;
   if (event->from != oracle->phase || event->to >= SUBJECT_PHASE_COUNT)
+    return false;
+  if (is_generational(oracle, event))
+    return true;
+  if (oracle->ages.mode == OP_MODE_GENERATIONAL && is_incremental(event))
     return false;
   if (is_mark && event->to == SUBJECT_PHASE_SWEEP)
     return may_collect(oracle);
@@ -371,6 +405,9 @@ void
 check_event(struct oracle *oracle, const struct subject_event *event)
 {
   tally_event(oracle, event);
+  check_emergency_event(oracle, event);
+  check_pace_event(oracle, event);
+  check_age_event(oracle, event);
   switch ((enum subject_event_type)event->type) {
   case SUBJECT_EVENT_ALLOCATED:
     on_allocated(oracle, event);
@@ -415,10 +452,7 @@ check_event(struct oracle *oracle, const struct subject_event *event)
   case SUBJECT_EVENT_CLOSED:
     check_keep_closing(oracle, event->base);
     break;
-  case SUBJECT_EVENT_BARRIER:
-  case SUBJECT_EVENT_RELISTED:
-  case SUBJECT_EVENT_GREYED:
-  case SUBJECT_EVENT_COUNT:
+  default:
     break;
   }
 }

@@ -339,6 +339,15 @@ append_place(char *text, size_t size, uint8_t label, uint64_t bits,
 }
 
 void
+explain_aged(struct oracle *oracle, uint32_t object)
+{
+  const struct survey_object *surveyed = &oracle->survey.objects[object];
+  if (surveyed->base)
+    explain_say(oracle, "%s ", oracle_age_text(surveyed->age));
+  explain_surveyed(oracle, object);
+}
+
+void
 explain_place(struct oracle *oracle, uint32_t object,
               const struct subject_edge *edge)
 {
@@ -495,6 +504,8 @@ detail_object(struct oracle *oracle, const struct oracle_object *object,
            oracle_colour_text(object->colour), list_text(surveyed->list),
            grey_text(surveyed->grey),
            surveyed->flags & SUBJECT_OBJECT_OPEN ? ", open" : "");
+    if (oracle->survey.heap.by_age)
+      append(text, size, ", %s", oracle_age_text(surveyed->age));
     if (has_paths) {
       uint32_t index = (uint32_t)(surveyed - oracle->survey.objects);
       append(text, size, "; in the heap: ");

@@ -38,6 +38,8 @@ void explain_object(struct oracle *oracle, uint64_t base);
 void explain_dead(struct oracle *oracle, const struct oracle_death *death);
 /* The object of the last survey: "the state" if it is the root. */
 void explain_surveyed(struct oracle *oracle, uint32_t object);
+/* The same with its age where ages are shown: "old1 table #12". */
+void explain_aged(struct oracle *oracle, uint32_t object);
 /* "register r3 of frame 0 of coroutine #5". */
 void explain_place(struct oracle *oracle, uint32_t object,
                    const struct subject_edge *edge);

@@ -8,11 +8,14 @@ noinst_LIBRARIES += %D%/libpenumbra_oracle.a
 	%D%/blocks.h \
 	%D%/check.c \
 	%D%/check.h \
+	%D%/check_ages.c \
 	%D%/check_closing.c \
 	%D%/check_colour.c \
 	%D%/check_contents.c \
 	%D%/check_edges.c \
+	%D%/check_emergency.c \
 	%D%/check_event.c \
+	%D%/check_pacing.c \
 	%D%/explain.c \
 	%D%/explain.h \
 	%D%/law.c \

@@ -94,6 +94,9 @@ oracle_begin(struct oracle *oracle, const struct subject *subject, bool large,
   oracle->in_operation = false;
   oracle->is_stale = true;
   oracle->refused = 0;
+  oracle->ages = (struct oracle_ages){.mode = OP_MODE_INCREMENTAL};
+  oracle->emergency = (struct oracle_emergency){.size = 0};
+  check_pace_start(oracle);
   oracle->number_before = 0;
   oracle->step = (struct oracle_step){.depth = 0};
   oracle->flipped = false;
@@ -180,6 +183,8 @@ oracle_operation_begin(struct oracle *oracle, struct op op)
   oracle->op = op;
   oracle->in_operation = true;
   oracle->refused = 0;
+  oracle->emergency = (struct oracle_emergency){.size = 0};
+  check_pace_begin(oracle);
   oracle->number_before = oracle->blocks.number;
   oracle->death_count = 0;
   oracle->closing_count = 0;
@@ -192,23 +197,6 @@ accuse_answer(struct oracle *oracle, const char *message)
     return;
   explain_say(oracle, "%s: %s", op_infos[oracle->op.code].name, message);
   explain_end(oracle);
-}
-
-/* False if that is a violation. */
-static bool
-judge_status(struct oracle *oracle, enum subject_status status)
-{
-  if (oracle->refused || status == SUBJECT_NO_MEMORY)
-    oracle_applies(oracle, LAW_FAILED_OP);
-  if (status != SUBJECT_NO_MEMORY || oracle->refused ||
-      !explain_begin(oracle, LAW_FAILED_OP))
-    return true;
-  explain_say(oracle,
-              "%s answered that there is no memory, and no allocation was "
-              "refused in it",
-              op_infos[oracle->op.code].name);
-  explain_end(oracle);
-  return false;
 }
 
 static void
@@ -285,7 +273,8 @@ oracle_operation_end(struct oracle *oracle, enum subject_status status,
   tally_operation_end(oracle, status);
   count_process(oracle);
   accuse_atomic(oracle);
-  if (oracle_is_over(oracle) || !judge_status(oracle, status))
+  if (oracle_is_over(oracle) || !check_emergency_status(oracle, status) ||
+      !check_pace_end(oracle, status, answer))
     return;
   if (op_infos[code].flags & OP_STEERS) {
     follow_steering(oracle, status, answer); /* deaths were judged */
@@ -316,6 +305,7 @@ oracle_close_begin(struct oracle *oracle)
   oracle->stage = ORACLE_CLOSING;
   oracle->in_operation = false;
   oracle->refused = 0;
+  oracle->emergency = (struct oracle_emergency){.size = 0};
 }
 
 /* What is left, by kind: "3 blocks of 120 bytes: table #4 (56 bytes), ...". */

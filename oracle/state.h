@@ -8,6 +8,9 @@
  *   survey.c         what the subject shows
  *   bind.c           which object is which node of the shadow
  *   check.c          the order in which a survey is judged; memory, strings
+ *   check_ages.c     laws of ages, of generational collections
+ *   check_emergency.c refused allocations
+ *   check_pacing.c   when the collector works, and how much
  *   check_colour.c   laws of single objects and of grey lists
  *   check_edges.c    laws of references; the sums of contents
  *   check_contents.c contents and identity
@@ -42,6 +45,56 @@ struct oracle_step {
   uint32_t blackened; /* grey objects turned black while propagating */
   uint32_t swept;     /* objects recoloured or freed by the sweep */
   uint8_t phase;      /* enum subject_phase at its begin */
+};
+
+/* What events tell of generational collections; check_ages.c. */
+struct oracle_ages {
+  uint8_t mode;      /* OP_MODE_*: the kind of cycle that is run */
+  bool is_changing;  /* it has changed in this micro-step */
+  bool is_marked;    /* the last collection has passed its atomic phase */
+  uint8_t finalizing;  /* finalizers that run */
+  uint32_t collection; /* number of the last collection by ages, from 1 */
+  uint32_t number;     /* birth number of the last block before it */
+};
+
+/* When the next step is due, as far as it is known; check_pacing.c. */
+struct oracle_pace {
+  uint32_t parameter[SUBJECT_PARAMETERS]; /* as they read back */
+  uint8_t waiting;     /* enum waiting */
+  uint32_t percent;    /* that amount is made of */
+  uint64_t amount;     /* bytes */
+  uint64_t bytes;      /* in use when the debt was set */
+  uint64_t estimate;   /* in use after the last atomic phase, less what the
+                        * sweep has freed since */
+  uint64_t major_base; /* in use after the last major collection ... */
+  uint64_t major_base_next; /* ... after that of the step that runs; else 0 */
+  /* the step that runs */
+  uint64_t step_bytes; /* in use when the micro-step began */
+  uint64_t work, work_due; /* units, of the paced step; 0: not known */
+  bool is_lost;        /* a collection has been made inside of it */
+  bool was_bad;        /* the last collection may have been a bad major one */
+  bool is_atomic;      /* the micro-step has passed the atomic phase */
+  bool has_changed_mode;
+  bool is_due;         /* it is a paced one */
+  bool began_by_age;
+  /* the operation that runs */
+  uint64_t op_bytes;   /* in use when it began */
+  uint64_t op_births;  /* counted when it began */
+  uint32_t births, steps, marks;
+  uint8_t op_waiting;
+  bool was_stopped;
+  bool has_closed;     /* a closer has run */
+  bool has_allocated;  /* outside of micro-steps, since the last one */
+};
+
+/* An allocation that was refused, until it is settled; check_emergency.c. */
+struct oracle_emergency {
+  uint64_t size;  /* of the allocation */
+  uint8_t stage;  /* enum emergency_stage */
+  bool is_owed;   /* the collection that runs was */
+  bool has_begun; /* the collection has begun a mark ... */
+  bool is_whole;  /* ... and has brought it to its end */
+  bool failed;    /* in this operation an allocation failed for good */
 };
 
 /* A bound object that was freed inside the operation that runs. */
@@ -79,6 +132,9 @@ struct oracle {
   bool in_operation;
   bool is_stale; /* no survey since the last operation: bindings lag behind */
   uint32_t refused;       /* allocations refused in op */
+  struct oracle_ages ages;
+  struct oracle_emergency emergency;
+  struct oracle_pace pace;
   uint32_t number_before; /* birth number of the last block before op */
   struct oracle_step step;
   bool flipped; /* the sweep that runs, or ran last, came from the atomic

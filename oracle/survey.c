@@ -302,7 +302,9 @@ visit_object(struct subject_visitor *visitor,
   uint32_t index = survey->object_count;
   PENUMBRA_ASSERT(shown->kind < SUBJECT_KIND_COUNT &&
                   shown->colour < SUBJECT_COLOUR_COUNT &&
-                  shown->list < SUBJECT_LIST_COUNT);
+                  shown->list < SUBJECT_LIST_COUNT &&
+                  shown->age < SUBJECT_AGE_COUNT &&
+                  shown->segment < SUBJECT_SEGMENT_COUNT);
   if (index + 2 > survey->object_capacity && !reserve_objects(survey)) {
     oracle->exhausted = true;
     return;
@@ -314,6 +316,7 @@ visit_object(struct subject_visitor *visitor,
                                    .colour = shown->colour,
                                    .list = shown->list,
                                    .age = shown->age,
+                                   .segment = shown->segment,
                                    .flags = shown->flags};
   survey->object_count = index + 1;
   survey->patience = survey->patience_full;
@@ -394,6 +397,8 @@ visit_part(struct subject_visitor *visitor, uint64_t base, size_t size)
     view->shade = BLOCK_SHADE_PART;
     survey->block_count += 1;
     survey->bytes += record->size;
+    if (survey->has_root && object == survey->root)
+      survey->root_bytes += record->size;
   }
   if (place) {
     place->base = base;
@@ -425,7 +430,8 @@ visit_grey(struct subject_visitor *visitor, uint64_t base,
     note(survey, ODDITY_GREY_TWICE, index);
     survey->gives_up = true;
   }
-  if (object->colour != SUBJECT_GREY)
+  if (object->colour != SUBJECT_GREY &&
+      !(survey->heap.by_age && object->age == SUBJECT_AGE_TOUCHED2))
     note(survey, ODDITY_GREY_COLOUR, index);
   object->grey = (uint8_t)list;
 }
@@ -489,6 +495,7 @@ survey_take(struct oracle *oracle)
   survey->has_root = false;
   survey->block_count = 0;
   survey->bytes = 0;
+  survey->root_bytes = 0;
   survey->strings = 0;
   survey->greys = 0;
   survey->odd = 0;
@@ -530,6 +537,7 @@ survey_clear(struct survey *survey)
   survey->object_count = 0;
   survey->edge_count = 0;
   survey->has_root = false;
+  survey->root_bytes = 0;
   survey->words_asked = 1;
   if (survey->known_capacity)
     memset(survey->known, 0, survey->known_capacity * sizeof *survey->known);

@@ -28,7 +28,7 @@ struct survey_object {
   uint32_t block;  /* its record; 0: the root, or an object of no block */
   uint32_t number; /* of the block; kept here since records are reused */
   uint32_t first;  /* its first edge */
-  uint8_t kind, colour, list, age;
+  uint8_t kind, colour, list, age, segment;
   uint8_t flags; /* enum subject_object_flag */
   uint8_t grey;  /* enum subject_grey: the first list it was found in */
 };
@@ -92,6 +92,7 @@ struct survey {
   uint32_t root;        /* object index of the root */
   uint32_t block_count; /* live blocks that were shown as owned ... */
   uint64_t bytes;       /* ... and their bytes */
+  uint64_t root_bytes;  /* those of the root's own parts */
   uint32_t strings;     /* short strings judged for interning */
   uint32_t greys;       /* memberships of grey lists judged */
   uint64_t patience;    /* links that may be asked for before the next object */

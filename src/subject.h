@@ -267,9 +267,10 @@ enum subject_event_type {
                              * nothing; sent by every subject */
   SUBJECT_EVENT_WARNING,    /* text */
   SUBJECT_EVENT_EMERGENCY,  /* to: 1 an emergency collection begins, 0 ends */
-  SUBJECT_EVENT_MODE,       /* from, to: OP_MODE_*, and whoever else changed it
-                             * (the collector itself, for a while): the kind of
-                             * cycle that is run from now on */
+  SUBJECT_EVENT_MODE,       /* from, to: OP_MODE_*, whoever changed it (also the
+                             * collector itself, for a while): the kind of cycle
+                             * that is run from now on. Before the ages that it
+                             * gives or takes away, in the same micro-step */
   SUBJECT_EVENT_CLOSE_ASKED, /* a finalizer asks that the state be closed */
   SUBJECT_EVENT_ASSERTION,  /* the subject's own assertion failed; text. The
                              * call does not return: the run ends */
@@ -406,6 +407,10 @@ struct subject_traits {
                          * the sweep is over */
   bool step_saves_size; /* a step that ends no cycle leaves a credit of the step
                          * size */
+  uint8_t step_unit;    /* for each so many bytes of debt, and of the credit
+                         * that it saves, a step does as many units of work
+                         * (objects and slots) as the multiplier, made odd,
+                         * says; 0: otherwise */
   bool step_size_log2;  /* the step size is a logarithm; else bytes */
   bool minor_of_total;  /* the growth until a minor collection is a percentage
                          * of the bytes in use after the one before */

@@ -57,9 +57,7 @@ unit_tests = \
 	%D%/test_gc_emergency \
 	%D%/test_gc_failures \
 	%D%/test_gc_functions \
-	%D%/test_gc_generations \
 	%D%/test_gc_objects \
-	%D%/test_gc_pacing \
 	%D%/test_gc_random \
 	%D%/test_gc_stores \
 	%D%/test_lab \
@@ -70,7 +68,9 @@ unit_tests = \
 	%D%/test_op_text \
 	%D%/test_ops \
 	%D%/test_oracle \
+	%D%/test_oracle_ages \
 	%D%/test_oracle_events \
+	%D%/test_oracle_pacing \
 	%D%/test_oracle_memory \
 	%D%/test_report \
 	%D%/test_shadow \

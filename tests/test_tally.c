@@ -32,6 +32,7 @@ begin_everything(void)
   traits.generational = true;
   traits.emergency = true;
   traits.ephemerons = true;
+  subject.capabilities |= SUBJECT_CAN_STEP;
 }
 
 /* What has been counted outside the laws since the last call is this cell,
@@ -170,7 +171,7 @@ test_tally_leaves_out_what_a_subject_lacks(void **state)
   expect_left_out(all, "generational");
   traits.generational = true;
   traits.emergency = false;
-  expect_left_out(all, "emergency");
+  expect_left_out(all, "an emergency");
   traits.emergency = true;
   traits.ephemerons = false;
   expect_left_out(all, "alone kept");

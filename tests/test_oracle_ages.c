@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The laws of ages, and that of emergency collections: each is tripped by a
+ * heap or by events drawn by hand, and left alone by a near miss.
+ */
+#include "tests/oracle_fixture.h"
+
+/* The laws that are tripped here. */
+static const enum law laws[] = {
+    LAW_OLD_TO_YOUNG,  LAW_RECENT_TO_NEW, LAW_AGE_COLOUR,
+    LAW_AGE_TOUCHED,   LAW_AGE_SEGMENT,   LAW_AGE_CHANGE,
+    LAW_MINOR_FREES_OLD, LAW_AGE_INCREMENTAL, LAW_EMERGENCY};
+
+static void
+age(struct drawn *drawn, uint8_t to)
+{
+  tell((struct subject_event){.type = SUBJECT_EVENT_AGED,
+                              .base = drawn->object.base,
+                              .kind = drawn->object.kind,
+                              .from = drawn->object.age,
+                              .to = to});
+  drawn->object.age = to;
+}
+
+static void
+tell_mode(uint8_t to)
+{
+  tell((struct subject_event){.type = SUBJECT_EVENT_MODE,
+                              .from = (uint8_t)!to,
+                              .to = to});
+}
+
+static void
+pass(uint8_t to)
+{
+  tell_phase(phase, to);
+  phase = to;
+  page.heap.phase = to;
+}
+
+/* From the atomic phase on to where generational cycles rest. */
+static void
+pass_sweep(void)
+{
+  pass(SUBJECT_PHASE_SWEEP_FINALIZABLE);
+  pass(SUBJECT_PHASE_SWEEP_PENDING);
+  pass(SUBJECT_PHASE_SWEEP_END);
+  pass(SUBJECT_PHASE_PROPAGATE);
+}
+
+static void
+begin_minor(void)
+{
+  step(SUBJECT_EVENT_STEP_BEGIN);
+  pass(SUBJECT_PHASE_ATOMIC);
+  pass(SUBJECT_PHASE_SWEEP);
+}
+
+static void
+end_minor(void)
+{
+  pass_sweep();
+  step(SUBJECT_EVENT_STEP_END);
+}
+
+/* All that is drawn is old and black; coroutines are grey and listed. */
+static void
+enter_generations(void)
+{
+  begin_operation(OP_MODE, OP_MODE_GENERATIONAL, 0, 0);
+  step(SUBJECT_EVENT_STEP_BEGIN);
+  pass(SUBJECT_PHASE_PROPAGATE);
+  pass(SUBJECT_PHASE_ATOMIC);
+  pass(SUBJECT_PHASE_SWEEP);
+  tell_mode(OP_MODE_GENERATIONAL);
+  for (unsigned i = 1; i < page.count; i++) {
+    age(&page.drawn[i], SUBJECT_AGE_OLD);
+    page.drawn[i].object.segment = SUBJECT_SEGMENT_OLD;
+    paint(&page.drawn[i], SUBJECT_BLACK);
+  }
+  paint(thread, SUBJECT_GREY);
+  list_grey(thread);
+  pass_sweep();
+  step(SUBJECT_EVENT_STEP_END);
+  end_operation(SUBJECT_DONE);
+  page.heap.mode = OP_MODE_GENERATIONAL;
+  page.heap.by_age = true;
+}
+
+/* A table in r0 that holds the string in r1, both old, between collections. */
+static struct drawn *
+rest(struct drawn **ret_string)
+{
+  traits.ages = true;
+  traits.generational = true;
+  begin();
+  struct drawn *table = make_pair(ret_string);
+  enter_generations();
+  expect_clean();
+  return table;
+}
+
+static void
+make_age(struct drawn *drawn, uint8_t wanted)
+{
+  /* The record follows what it is told while the state opens or not; a
+   * drawing may have any age if events led there. */
+  static const uint8_t path[SUBJECT_AGE_COUNT][4] = {
+      [SUBJECT_AGE_SURVIVAL] = {SUBJECT_AGE_SURVIVAL},
+      [SUBJECT_AGE_OLD1] = {SUBJECT_AGE_SURVIVAL, SUBJECT_AGE_OLD1},
+      [SUBJECT_AGE_OLD] = {SUBJECT_AGE_SURVIVAL, SUBJECT_AGE_OLD1,
+                           SUBJECT_AGE_OLD}};
+  for (int i = 0; i < 4 && path[wanted][i]; i++) {
+    begin_operation(OP_MICROSTEP, 1, 0, 0);
+    begin_minor();
+    age(drawn, path[wanted][i]);
+    end_minor();
+    end_operation(SUBJECT_DONE);
+  }
+}
+
+static void
+test_ages_finds_old_that_refers_to_young(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  rest(&string);
+  operate(OP_NEWTABLE, 2, 0, 0);
+  struct drawn *young = draw(SUBJECT_KIND_TABLE);
+  draw_register(2, to(young)); /* a coroutine may */
+  expect_clean();
+  operate(OP_SETGLOBAL, 3, 2, 0);
+  struct subject_edge *edge =
+      draw_edge(globals, SUBJECT_LABEL_ENTRY, 0, to(young));
+  edge->key = to(string); /* never mind the name: ages come first */
+  edge->value_strength = SUBJECT_WEAK;
+  look(ORACLE_INSIDE);
+  assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
+  edge->value_strength = SUBJECT_STRONG;
+  look(ORACLE_INSIDE);
+  expect_finding(LAW_OLD_TO_YOUNG);
+  expect_text("black old table");
+  expect_text("new table");
+  expect_detail(", old;");
+}
+
+static void
+test_ages_lets_touched_and_marked_keep_young(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  struct drawn *table = rest(&string);
+  operate(OP_NEWTABLE, 2, 0, 0);
+  struct drawn *young = draw(SUBJECT_KIND_TABLE);
+  draw_register(2, to(young));
+  operate(OP_SETI, 0, 2, 2);
+  draw_edge(table, SUBJECT_LABEL_ENTRY, 2, to(young));
+  recolour(table, SUBJECT_BLACK, SUBJECT_GREY);
+  age(table, SUBJECT_AGE_TOUCHED1);
+  paint(table, SUBJECT_GREY);
+  list_grey(table);
+  expect_clean();
+  page.grey_count = 1; /* dropped from the list */
+  expect(LAW_AGE_TOUCHED);
+}
+
+static void
+test_ages_finds_touched_of_a_wrong_colour(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  struct drawn *table = rest(&string);
+  age(table, SUBJECT_AGE_TOUCHED1);
+  list_grey(table);
+  expect(LAW_AGE_TOUCHED);
+  expect_text("is not grey");
+  table = rest(&string);
+  age(table, SUBJECT_AGE_TOUCHED1);
+  begin_operation(OP_MICROSTEP, 1, 0, 0);
+  begin_minor();
+  age(table, SUBJECT_AGE_TOUCHED2);
+  end_minor();
+  end_operation(SUBJECT_DONE);
+  list_grey(table);
+  expect_clean(); /* black, and listed though */
+  paint(table, SUBJECT_GREY);
+  expect(LAW_AGE_TOUCHED);
+}
+
+static void
+test_ages_finds_recent_that_refers_to_new(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  rest(&string);
+  operate(OP_NEWTABLE, 2, 0, 0);
+  struct drawn *parent = draw(SUBJECT_KIND_TABLE);
+  draw_register(2, to(parent));
+  make_age(parent, SUBJECT_AGE_OLD1);
+  paint(parent, SUBJECT_BLACK);
+  operate(OP_NEWTABLE, 3, 0, 0);
+  struct drawn *child = draw(SUBJECT_KIND_TABLE);
+  draw_register(3, to(child));
+  operate(OP_SETI, 2, 1, 3);
+  draw_edge(parent, SUBJECT_LABEL_ENTRY, 1, to(child));
+  tell((struct subject_event){.type = SUBJECT_EVENT_AGED,
+                              .base = child->object.base,
+                              .to = SUBJECT_AGE_OLD0});
+  child->object.age = SUBJECT_AGE_OLD0;
+  paint(child, SUBJECT_BLACK);
+  expect_clean();
+  child->object.age = SUBJECT_AGE_NEW;
+  look(ORACLE_INSIDE);
+  expect_finding(LAW_AGE_COLOUR); /* black, by no barrier */
+  rest(&string);
+  operate(OP_NEWTABLE, 2, 0, 0);
+  parent = draw(SUBJECT_KIND_TABLE);
+  draw_register(2, to(parent));
+  make_age(parent, SUBJECT_AGE_OLD1);
+  paint(parent, SUBJECT_BLACK);
+  operate(OP_NEWTABLE, 3, 0, 0);
+  child = draw(SUBJECT_KIND_TABLE);
+  draw_register(3, to(child));
+  operate(OP_SETI, 2, 1, 3);
+  draw_edge(parent, SUBJECT_LABEL_ENTRY, 1, to(child));
+  expect(LAW_RECENT_TO_NEW);
+}
+
+static void
+test_ages_lets_old0_refer_to_what_is_marked(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  rest(&string);
+  operate(OP_NEWUD, 2, 0, 0);
+  struct drawn *leaf = draw(SUBJECT_KIND_USERDATA);
+  draw_register(2, to(leaf));
+  operate(OP_NEWTABLE, 3, 0, 0);
+  struct drawn *child = draw(SUBJECT_KIND_TABLE);
+  draw_register(3, to(child));
+  operate(OP_SETMETA, 2, 3, 0);
+  draw_edge(leaf, SUBJECT_LABEL_METATABLE, 0, to(child));
+  recolour(leaf, SUBJECT_WHITE_CURRENT, SUBJECT_BLACK);
+  recolour(child, SUBJECT_WHITE_CURRENT, SUBJECT_GREY);
+  age(leaf, SUBJECT_AGE_OLD0);
+  paint(leaf, SUBJECT_BLACK);
+  paint(child, SUBJECT_GREY);
+  list_grey(child);
+  expect_clean();
+  page.grey_count -= 1;
+  paint(child, SUBJECT_WHITE_CURRENT);
+  expect(LAW_RECENT_TO_NEW);
+}
+
+static void
+test_ages_finds_wrong_colours(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  struct drawn *table = rest(&string);
+  paint(table, SUBJECT_WHITE_CURRENT);
+  expect(LAW_AGE_COLOUR);
+  expect_text("is white");
+  table = rest(&string);
+  paint(table, SUBJECT_GREY);
+  list_grey(table);
+  expect(LAW_AGE_COLOUR);
+  expect_text("is grey");
+  rest(&string);
+  operate(OP_NEWTABLE, 2, 0, 0);
+  struct drawn *young = draw(SUBJECT_KIND_TABLE);
+  draw_register(2, to(young));
+  recolour(young, SUBJECT_WHITE_CURRENT, SUBJECT_GREY);
+  paint(young, SUBJECT_GREY);
+  list_grey(young);
+  expect_clean(); /* a barrier has done it */
+  begin_operation(OP_MICROSTEP, 1, 0, 0);
+  begin_minor();
+  age(young, SUBJECT_AGE_SURVIVAL);
+  end_minor();
+  end_operation(SUBJECT_DONE);
+  expect(LAW_AGE_COLOUR);
+}
+
+static void
+test_ages_lets_coroutines_upvalues_and_names_be_grey(void **state)
+{
+  struct drawn *upvalue;
+  (void)state;
+  traits.ages = traits.generational = true;
+  begin();
+  make_closure(&upvalue);
+  struct drawn *name = draw_string("__index");
+  name->object.flags |= SUBJECT_OBJECT_FIXED;
+  name->object.list = SUBJECT_LIST_FIXED;
+  enter_generations();
+  paint(upvalue, SUBJECT_GREY);
+  paint(name, SUBJECT_GREY);
+  expect_clean();
+  paint(thread, SUBJECT_BLACK); /* as one that has just turned old1 */
+  page.grey_count = 0;
+  expect_clean();
+  paint(thread, SUBJECT_WHITE_CURRENT);
+  expect(LAW_AGE_COLOUR);
+}
+
+static void
+test_ages_finds_young_in_a_part_of_old_ones(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  rest(&string);
+  operate(OP_NEWTABLE, 2, 0, 0);
+  struct drawn *young = draw(SUBJECT_KIND_TABLE);
+  struct drawn copy = *young;
+  draw_register(2, to(young));
+  /* Births come first in the list. */
+  memmove(&page.drawn[2], &page.drawn[1],
+          (page.count - 2) * sizeof page.drawn[0]);
+  page.drawn[1] = copy;
+  page.drawn[1].object.segment = SUBJECT_SEGMENT_NEW;
+  expect_clean();
+  page.drawn[1].object.segment = SUBJECT_SEGMENT_SURVIVAL;
+  expect(LAW_AGE_SEGMENT);
+}
+
+static void
+test_ages_finds_parts_out_of_order(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  struct drawn *table = rest(&string);
+  page.drawn[1].object.segment = SUBJECT_SEGMENT_NEW; /* older may lie there */
+  expect_clean();
+  table->object.segment = SUBJECT_SEGMENT_SURVIVAL;
+  expect(LAW_AGE_SEGMENT);
+  expect_text("comes after");
+}
+
+static void
+test_ages_finds_changes_that_are_not_due(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  struct drawn *table = rest(&string);
+  age(table, SUBJECT_AGE_OLD1);
+  expect_finding(LAW_AGE_CHANGE);
+  rest(&string);
+  operate(OP_NEWTABLE, 2, 0, 0);
+  struct drawn *young = draw(SUBJECT_KIND_TABLE);
+  age(young, SUBJECT_AGE_SURVIVAL); /* outside of a collection */
+  expect_finding(LAW_AGE_CHANGE);
+  rest(&string);
+  young = draw(SUBJECT_KIND_TABLE);
+  begin_operation(OP_MICROSTEP, 1, 0, 0);
+  begin_minor();
+  age(young, SUBJECT_AGE_SURVIVAL);
+  assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
+  end_minor();
+  begin_minor();
+  age(young, SUBJECT_AGE_OLD);
+  expect_finding(LAW_AGE_CHANGE);
+  begin();
+  young = draw(SUBJECT_KIND_TABLE);
+  age(young, SUBJECT_AGE_OLD); /* cycles are incremental */
+  expect_finding(LAW_AGE_CHANGE);
+}
+
+static void
+test_ages_finds_what_does_not_grow_older(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  rest(&string);
+  operate(OP_NEWTABLE, 2, 0, 0);
+  struct drawn *young = draw(SUBJECT_KIND_TABLE);
+  draw_register(2, to(young));
+  begin_operation(OP_MICROSTEP, 1, 0, 0);
+  begin_minor();
+  struct drawn *born = draw(SUBJECT_KIND_TABLE); /* by a finalizer */
+  draw_edge(root, SUBJECT_LABEL_INTERNAL, 0, to(born));
+  end_minor();
+  end_operation(SUBJECT_DONE);
+  look(ORACLE_INSIDE);
+  expect_finding(LAW_AGE_CHANGE);
+  expect_text("has not grown older");
+  rest(&string);
+  operate(OP_NEWTABLE, 2, 0, 0);
+  young = draw(SUBJECT_KIND_TABLE);
+  draw_register(2, to(young));
+  young->object.age = SUBJECT_AGE_OLD0; /* without an event */
+  paint(young, SUBJECT_BLACK);
+  expect(LAW_AGE_CHANGE);
+}
+
+static void
+kill(struct drawn *drawn)
+{
+  tell((struct subject_event){.type = SUBJECT_EVENT_DEATH,
+                              .base = drawn->object.base,
+                              .kind = drawn->object.kind,
+                              .from = SUBJECT_WHITE_OTHER});
+}
+
+static void
+test_ages_finds_old_that_a_minor_collection_frees(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  traits.ages = traits.generational = true;
+  begin();
+  struct drawn *lost = draw(SUBJECT_KIND_TABLE);
+  struct drawn *other = draw(SUBJECT_KIND_TABLE);
+  make_pair(&string);
+  enter_generations();
+  struct drawn *young = draw(SUBJECT_KIND_TABLE);
+  begin_operation(OP_MICROSTEP, 1, 0, 0);
+  begin_minor();
+  kill(young);
+  erase(young);
+  assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
+  end_minor();
+  /* A major one leaves generational cycles first. */
+  step(SUBJECT_EVENT_STEP_BEGIN);
+  pass(SUBJECT_PHASE_SWEEP);
+  tell_mode(OP_MODE_INCREMENTAL);
+  for (unsigned i = 1; i < page.count; i++)
+    if (!page.drawn[i].hidden)
+      age(&page.drawn[i], SUBJECT_AGE_NEW);
+  pass(SUBJECT_PHASE_SWEEP_FINALIZABLE);
+  pass(SUBJECT_PHASE_SWEEP_PENDING);
+  pass(SUBJECT_PHASE_SWEEP_END);
+  pass(SUBJECT_PHASE_FINALIZE);
+  pass(SUBJECT_PHASE_PAUSE);
+  pass(SUBJECT_PHASE_PROPAGATE);
+  pass(SUBJECT_PHASE_ATOMIC);
+  pass(SUBJECT_PHASE_SWEEP);
+  tell_mode(OP_MODE_GENERATIONAL);
+  kill(lost);
+  erase(lost);
+  for (unsigned i = 1; i < page.count; i++)
+    if (!page.drawn[i].hidden)
+      age(&page.drawn[i], SUBJECT_AGE_OLD);
+  end_minor();
+  end_operation(SUBJECT_DONE);
+  assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
+  begin_operation(OP_MICROSTEP, 1, 0, 0);
+  begin_minor();
+  kill(other);
+  expect_finding(LAW_MINOR_FREES_OLD);
+  expect_text("old table");
+}
+
+static void
+test_ages_finds_ages_in_incremental_cycles(void **state)
+{
+  (void)state;
+  traits.ages = true;
+  begin();
+  struct drawn *table = make_table();
+  struct drawn *name = draw_string("__index");
+  name->object.flags |= SUBJECT_OBJECT_FIXED;
+  name->object.list = SUBJECT_LIST_FIXED;
+  name->object.age = SUBJECT_AGE_OLD;
+  expect_clean();
+  table->object.age = SUBJECT_AGE_SURVIVAL;
+  expect(LAW_AGE_INCREMENTAL);
+}
+
+static void
+test_ages_finds_phases_of_another_mode(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  rest(&string);
+  begin_operation(OP_MICROSTEP, 1, 0, 0);
+  step(SUBJECT_EVENT_STEP_BEGIN);
+  tell_phase(SUBJECT_PHASE_PROPAGATE, SUBJECT_PHASE_ENTER_ATOMIC);
+  expect_finding(LAW_PHASE_CHANGE);
+  begin();
+  begin_operation(OP_MICROSTEP, 1, 0, 0);
+  step(SUBJECT_EVENT_STEP_BEGIN);
+  pass(SUBJECT_PHASE_PROPAGATE);
+  tell_phase(SUBJECT_PHASE_PROPAGATE, SUBJECT_PHASE_ATOMIC);
+  expect_finding(LAW_PHASE_CHANGE);
+}
+
+/* ---- emergencies ----------------------------------------------------- */
+
+static void
+refuse(uint32_t size)
+{
+  tell((struct subject_event){.type = SUBJECT_EVENT_REFUSED, .size = size});
+}
+
+static void
+tell_emergency(uint8_t begins)
+{
+  tell((struct subject_event){.type = SUBJECT_EVENT_EMERGENCY, .to = begins});
+}
+
+static void
+begin_creation(void)
+{
+  traits.emergency = true;
+  begin();
+  begin_operation(OP_NEWTABLE, 0, 0, 0);
+}
+
+static void
+collect_whole(void)
+{
+  tell_emergency(1);
+  step(SUBJECT_EVENT_STEP_BEGIN);
+  enter(SUBJECT_PHASE_PROPAGATE);
+  enter(SUBJECT_PHASE_SWEEP);
+  enter(SUBJECT_PHASE_PAUSE);
+  step(SUBJECT_EVENT_STEP_END);
+  tell_emergency(0);
+}
+
+static void
+test_emergency_that_is_due_is_no_finding(void **state)
+{
+  (void)state;
+  begin_creation();
+  refuse(40);
+  collect_whole();
+  refuse(40);
+  end_operation(SUBJECT_NO_MEMORY);
+  assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
+  begin_creation();
+  refuse(40);
+  collect_whole();
+  draw(SUBJECT_KIND_TABLE); /* cured */
+  end_operation(SUBJECT_DONE);
+  assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
+  begin_creation();
+  step(SUBJECT_EVENT_STEP_BEGIN);
+  refuse(40); /* what shrinks inside a step can do without */
+  step(SUBJECT_EVENT_STEP_END);
+  end_operation(SUBJECT_NO_MEMORY);
+  assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
+}
+
+static void
+test_emergency_that_is_missing_is_found(void **state)
+{
+  (void)state;
+  begin_creation();
+  refuse(40);
+  end_operation(SUBJECT_NO_MEMORY);
+  expect_finding(LAW_EMERGENCY);
+  expect_text("no collection was made");
+  begin_creation();
+  refuse(40);
+  allocate(8);
+  expect_finding(LAW_EMERGENCY);
+  begin_creation();
+  refuse(40);
+  collect_whole();
+  end_operation(SUBJECT_NO_MEMORY);
+  expect_finding(LAW_EMERGENCY);
+  expect_text("not tried again");
+  begin_creation();
+  refuse(40);
+  tell_emergency(1);
+  end_operation(SUBJECT_NO_MEMORY);
+  expect_finding(LAW_EMERGENCY);
+  expect_text("to its end");
+}
+
+static void
+test_emergency_that_is_not_whole_is_found(void **state)
+{
+  (void)state;
+  begin_creation();
+  step(SUBJECT_EVENT_STEP_BEGIN);
+  enter(SUBJECT_PHASE_PROPAGATE);
+  step(SUBJECT_EVENT_STEP_END);
+  refuse(40);
+  tell_emergency(1);
+  enter(SUBJECT_PHASE_PAUSE); /* only the rest of a cycle */
+  tell_emergency(0);
+  expect_finding(LAW_EMERGENCY);
+  expect_text("no whole one");
+}
+
+static void
+test_emergency_while_stopped_is_owed_by_trait(void **state)
+{
+  (void)state;
+  for (int owed = 0; owed < 2; owed++) {
+    traits.emergency = true;
+    traits.emergency_stopped = owed;
+    begin();
+    operate(OP_STOP, 0, 0, 0);
+    begin_operation(OP_NEWTABLE, 0, 0, 0);
+    refuse(40);
+    end_operation(SUBJECT_NO_MEMORY);
+    if (owed)
+      expect_finding(LAW_EMERGENCY);
+    else
+      assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
+  }
+}
+
+static void
+test_emergency_that_cured_forbids_to_fail(void **state)
+{
+  (void)state;
+  begin_creation();
+  refuse(40);
+  collect_whole();
+  draw(SUBJECT_KIND_TABLE);
+  end_operation(SUBJECT_NO_MEMORY);
+  expect_finding(LAW_FAILED_OP);
+  expect_text("given after all");
+}
+
+static void
+test_every_law_of_ages_was_tripped(void **state)
+{
+  (void)state;
+  for (unsigned i = 0; i < sizeof laws / sizeof laws[0]; i++)
+    if (!tripped[laws[i]])
+      fail_msg("no test trips %s", law_infos[laws[i]].id);
+}
+
+#define T(name) \
+  cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down)
+
+int
+main(void)
+{
+  const struct CMUnitTest tests[] = {
+      T(ages_finds_old_that_refers_to_young),
+      T(ages_lets_touched_and_marked_keep_young),
+      T(ages_finds_touched_of_a_wrong_colour),
+      T(ages_finds_recent_that_refers_to_new),
+      T(ages_lets_old0_refer_to_what_is_marked),
+      T(ages_finds_wrong_colours),
+      T(ages_lets_coroutines_upvalues_and_names_be_grey),
+      T(ages_finds_young_in_a_part_of_old_ones),
+      T(ages_finds_parts_out_of_order),
+      T(ages_finds_changes_that_are_not_due),
+      T(ages_finds_what_does_not_grow_older),
+      T(ages_finds_old_that_a_minor_collection_frees),
+      T(ages_finds_ages_in_incremental_cycles),
+      T(ages_finds_phases_of_another_mode),
+      T(emergency_that_is_due_is_no_finding),
+      T(emergency_that_is_missing_is_found),
+      T(emergency_that_is_not_whole_is_found),
+      T(emergency_while_stopped_is_owed_by_trait),
+      T(emergency_that_cured_forbids_to_fail),
+      T(every_law_of_ages_was_tripped),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
