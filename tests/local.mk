@@ -56,10 +56,12 @@ unit_tests = \
 	%D%/test_gc_collector \
 	%D%/test_gc_emergency \
 	%D%/test_gc_failures \
+	%D%/test_gc_finalizers \
 	%D%/test_gc_functions \
 	%D%/test_gc_objects \
 	%D%/test_gc_random \
 	%D%/test_gc_stores \
+	%D%/test_gc_weak \
 	%D%/test_lab \
 	%D%/test_mutator \
 	%D%/test_op_gen \
