@@ -477,48 +477,59 @@ test_gc_weak_ephemeron_work_is_linear(void **state)
   }
 }
 
-/* Catches a key of which only one pair is remembered, in one table or in
- * several. */
+/* Pushes the last object of the chain in the table at 1. */
+static void
+push_end_of_chain(struct gc_thread *thread)
+{
+  gc_push_copy(thread, 2);
+  for (;;) {
+    gc_push_copy(thread, -1);
+    gc_raw_get(thread, 1);
+    if (gc_type_of(thread, -1) == GC_TYPE_NIL) {
+      gc_pop(thread, 1);
+      return;
+    }
+    gc_replace(thread, -2);
+  }
+}
+
+/* Catches a key of which only one pair is remembered. It is at the end of a
+ * chain, so that it is reached when all tables have been visited. */
 static void
 test_gc_weak_ephemerons_share_a_key(void **state)
 {
-  enum { TABLES = 5 };
+  enum { TABLES = 5, CHAIN = 200 };
   struct host host;
   struct gc_heap *heap = open_heap(&host);
   struct gc_thread *thread = start(heap);
 
   (void)state;
-  new_table(thread);        /* 1: the key, held by a value below */
+  gc_stop(heap);
+  new_weak(thread, "k", CHAIN);
+  gc_push_nil(thread);
+  chain_ephemerons(thread, CHAIN, 2);
   for (int i = 0; i < TABLES; i++) {
-    new_weak(thread, "k", 0); /* 2 to 6 */
-    gc_push_copy(thread, 1);
+    new_weak(thread, "k", 0); /* 3 to 7 */
+    push_end_of_chain(thread);
     new_table(thread);
     gc_push_integer(thread, i);
     set_field(thread, -2, 1);
     assert_int_equal(gc_raw_set(thread, -3), GC_OK);
   }
-  new_weak(thread, "k", 0); /* 7 */
-  new_table(thread);        /* 8: key of a pair whose value is the key */
-  gc_push_copy(thread, 8);
-  gc_push_copy(thread, 1);
-  assert_int_equal(gc_raw_set(thread, 7), GC_OK);
-  gc_push_nil(thread);
-  gc_replace(thread, 1);
   collect(heap);
   for (int i = 0; i < TABLES; i++) {
-    gc_push_copy(thread, 8);
-    gc_raw_get(thread, 7);
-    gc_raw_get(thread, 2 + i);
+    push_end_of_chain(thread);
+    gc_raw_get(thread, 3 + i);
     assert_int_equal(gc_type_of(thread, -1), GC_TYPE_TABLE);
     gc_raw_geti(thread, -1, 1);
     assert_int_equal(gc_to_integer(thread, -1), i);
     gc_pop(thread, 2);
   }
   gc_push_nil(thread);
-  gc_replace(thread, 8);
+  gc_replace(thread, 2);
   collect(heap);
   for (int i = 0; i < TABLES; i++) {
-    assert_int_equal(count_pairs(thread, 2 + i), 0);
+    assert_int_equal(count_pairs(thread, 3 + i), 0);
   }
   close_heap(heap, &host);
 }
