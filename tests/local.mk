@@ -111,12 +111,15 @@ endif
 
 # ---- on demand ------------------------------------------------------------
 
-EXTRA_PROGRAMS += %D%/bench
+EXTRA_PROGRAMS += %D%/bench %D%/bench_ephemerons
 %C%_bench_LDADD = $(PENUMBRA_LIBS)
-CLEANFILES += %D%/bench$(EXEEXT)
+%C%_bench_ephemerons_LDADD = $(PENUMBRA_LIBS)
+CLEANFILES += %D%/bench$(EXEEXT) %D%/bench_ephemerons$(EXEEXT)
 
-bench: %D%/bench$(EXEEXT) penumbra$(EXEEXT) fuzz/fuzz_lua54$(EXEEXT)
+bench: %D%/bench$(EXEEXT) %D%/bench_ephemerons$(EXEEXT) \
+  penumbra$(EXEEXT) fuzz/fuzz_lua54$(EXEEXT)
 	%D%/bench$(EXEEXT)
+	%D%/bench_ephemerons$(EXEEXT)
 if FUZZING
 	'$(srcdir)/tests/bench-fuzz' '$(abs_top_builddir)'
 endif
