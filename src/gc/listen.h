@@ -30,7 +30,8 @@ enum gc_event_type {
   GC_EVENT_CLEARED,   /* object: weak table; other: the dead side of a pair that
                        * is about to go; from: 0 the value, 1 the key */
   GC_EVENT_FINALIZER, /* object: its finalizer is called; no longer marked */
-  GC_EVENT_FINALIZED, /* object; to: 0 returned, 1 raised an error */
+  GC_EVENT_FINALIZED, /* object; to: 0 returned, 1 raised an error (the warning
+                       * has been told by then) */
   GC_EVENT_WARNING,   /* gc_config.warn has been called */
   GC_EVENT_EMERGENCY, /* to: 1 begins, 0 ends */
   GC_EVENT_MODE       /* from, to: enum gc_mode of the cycles that are run; also
