@@ -105,6 +105,7 @@ void
 bind_clear(struct binding *binding)
 {
   binding->node_count = 0;
+  binding->looked_for = 0;
   binding->cell_count = 0;
   binding->later_count = 0;
 }
@@ -151,6 +152,31 @@ bind_cell(struct oracle *oracle, uint32_t cell, uint32_t block)
   record->cell = cell;
   binding->cell_block[cell] = block;
   return true;
+}
+
+static bool
+extend_nodes(struct oracle *oracle, uint32_t count)
+{
+  struct binding *binding = &oracle->binding;
+  if (extend(&binding->node_block, &binding->node_capacity,
+             &binding->node_count, count))
+    return true;
+  oracle->exhausted = true;
+  return false;
+}
+
+void
+bind_node(struct oracle *oracle, uint32_t node, uint32_t block)
+{
+  struct binding *binding = &oracle->binding;
+  struct block_view *view = &oracle->blocks.views[block];
+  if (!extend_nodes(oracle, node + 1) || binding->node_block[node] ||
+      view->tag != SUBJECT_OTHER ||
+      shadow_kind(oracle->shadow, node) != (enum subject_kind)view->kind)
+    return;
+  view->tag = SHADOW_NODE;
+  view->bits = node;
+  binding->node_block[node] = block;
 }
 
 /* ---- births ---------------------------------------------------------- */
@@ -257,7 +283,7 @@ is_all_bound(const struct oracle *oracle, uint32_t from, uint32_t to)
 {
   for (uint32_t node = from; node < to; node++)
     if (node != SHADOW_ROOT && !oracle->binding.node_block[node] &&
-        shadow_is_reachable(oracle->shadow, node))
+        shadow_is_held(oracle->shadow, node))
       return false;
   return true;
 }
@@ -269,8 +295,47 @@ queue_all_bound(struct oracle *oracle)
   uint32_t count = 0;
   for (uint32_t object = 0; object < survey->object_count; object++) {
     uint32_t node = oracle_node(oracle, object);
-    if (node != BIND_NO_NODE && shadow_is_reachable(oracle->shadow, node))
+    if (node != BIND_NO_NODE && shadow_is_held(oracle->shadow, node))
       survey->queue[count++] = object;
+  }
+  return count;
+}
+
+/* An object that an operation has made and marked for finalization, and that
+ * stands for no node yet: the oldest one of the kind. */
+static uint32_t
+find_marked(const struct oracle *oracle, enum subject_kind kind)
+{
+  const struct survey *survey = &oracle->survey;
+  uint32_t found = survey->object_count;
+  for (uint32_t i = 0; i < survey->object_count; i++) {
+    const struct survey_object *object = &survey->objects[i];
+    if (object->flags & SUBJECT_OBJECT_MARKED && object->kind == kind &&
+        object->number > oracle->number_before &&
+        oracle->blocks.views[object->block].tag == SUBJECT_OTHER &&
+        (found == survey->object_count ||
+         object->number < survey->objects[found].number))
+      found = i;
+  }
+  return found;
+}
+
+/* Nodes to which nothing leads and that are owed a finalizer: where births are
+ * not told a finalizer has made them. */
+static uint32_t
+queue_marked(struct oracle *oracle, uint32_t from, uint32_t to)
+{
+  struct survey *survey = &oracle->survey;
+  uint32_t count = 0;
+  for (uint32_t node = from; node < to; node++) {
+    if (node == SHADOW_ROOT || oracle->binding.node_block[node] ||
+        !shadow_marking(oracle->shadow, node))
+      continue;
+    uint32_t object = find_marked(oracle, shadow_kind(oracle->shadow, node));
+    if (object == survey->object_count)
+      continue;
+    bind_node(oracle, node, survey->objects[object].block);
+    survey->queue[count++] = object;
   }
   return count;
 }
@@ -280,17 +345,16 @@ bind_births(struct oracle *oracle)
 {
   struct survey *survey = &oracle->survey;
   struct binding *binding = &oracle->binding;
-  uint32_t from = binding->node_count;
+  uint32_t from = binding->looked_for;
   uint32_t to = shadow_node_count(oracle->shadow);
   uint32_t count = 0;
   uint32_t running;
   if (from == to)
     return true;
-  if (!extend(&binding->node_block, &binding->node_capacity,
-              &binding->node_count, to)) {
-    oracle->exhausted = true;
+  if (!extend_nodes(oracle, to))
     return false;
-  }
+  binding->looked_for = to;
+  shadow_reach(oracle->shadow);
   if (!survey->object_count)
     return true;
   if (survey->has_root)
@@ -301,5 +365,7 @@ bind_births(struct oracle *oracle)
   walk(oracle, count);
   if (!oracle->exhausted && !is_all_bound(oracle, from, to))
     walk(oracle, queue_all_bound(oracle));
+  if (!oracle->exhausted && !is_all_bound(oracle, from, to))
+    walk(oracle, queue_marked(oracle, from, to));
   return !oracle->exhausted;
 }

@@ -30,8 +30,8 @@ struct binding {
   uint32_t *node_block; /* owns node_capacity; 0: not bound */
   uint32_t *cell_block; /* owns cell_capacity; 0: not bound */
   uint32_t node_capacity, cell_capacity;
-  uint32_t node_count; /* entries of node_block that are in use: nodes up to
-                        * here have been looked for */
+  uint32_t node_count; /* entries of node_block that are in use */
+  uint32_t looked_for; /* nodes up to here have been looked for */
   uint32_t cell_count; /* entries of cell_block in use */
   struct bind_place *later; /* owns later_capacity: edges whose key is not yet
                              * bound */
@@ -44,6 +44,9 @@ void bind_done(struct binding *binding);
 /* Binds the nodes that were born since the last call to the objects of the
  * last survey. False if the oracle is exhausted. */
 bool bind_births(struct oracle *oracle);
+/* Binds a node and a block that are known to belong together, if both are
+ * free. */
+void bind_node(struct oracle *oracle, uint32_t node, uint32_t block);
 /* The block is freed: unbinds it. Its node, or BIND_NO_NODE. */
 uint32_t bind_forget(struct oracle *oracle, uint32_t block);
 /* The upvalue object and the cell meet: binds them if both are free; false if

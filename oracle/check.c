@@ -11,11 +11,16 @@
  *                                                  tricolour.black-to-white,
  *                                                  tricolour.live-to-dead,
  *                                                  ages.old-to-young,
- *                                                  ages.recent-to-new
+ *                                                  ages.recent-to-new,
+ *                                                  weak.not-removed,
+ *                                                  weak.ephemeron
  *   5. strings                                     safety.interning,
  *                                                  safety.contents
- *   6. identity and contents                       safety.*
- *   7. every block is owned; the byte count        memory.*
+ *   6. entries that were removed, identity and     weak.removed-live,
+ *      contents                                    weak.half-removed, safety.*
+ *   7. marks of finalizers                         finalizers.lost, .twice
+ *   8. what a full collection left                 liveness.*
+ *   9. every block is owned; the byte count        memory.*
  *
  * Before 4 objects are bound to the nodes born since the last check.
  */
@@ -61,7 +66,7 @@ check_lists(struct oracle *oracle)
   return false;
 }
 
-/* ---- 2 and 7: blocks ------------------------------------------------- */
+/* ---- 2 and 9: blocks ------------------------------------------------- */
 
 static bool
 accuse_object_block(struct oracle *oracle, enum oddity oddity)
@@ -263,7 +268,8 @@ check_survey(struct oracle *oracle, enum oracle_when when)
   if (!check_edges(oracle, is_between) || !check_age_edges(oracle) ||
       !check_strings(oracle))
     return;
-  if (is_between && !check_contents(oracle))
+  if (is_between && (!check_weak_tables(oracle) || !check_contents(oracle) ||
+                     !check_marked(oracle) || !check_liveness(oracle)))
     return;
   if (check_owned(oracle, when))
     check_count(oracle);

@@ -53,6 +53,40 @@ bool check_pace_end(struct oracle *oracle, enum subject_status status,
 void check_pace_event(struct oracle *oracle, const struct subject_event *event);
 /* pacing.stopped, by the survey between operations. */
 bool check_stopped(struct oracle *oracle);
+/* Before the contents. weak.removed-live: of a subject that sends no events the
+ * shadow loses what is not shown. */
+bool check_weak_tables(struct oracle *oracle);
+/* weak.half-removed: an edge that the shadow does not have. */
+bool check_half(struct oracle *oracle, uint32_t object,
+                const struct subject_edge *edge);
+/* finalizers.lost, .twice: what is marked. */
+bool check_marked(struct oracle *oracle);
+/* liveness.*: after a full collection. */
+bool check_liveness(struct oracle *oracle);
+
+/* weak.removed-live, weak.resurrected, finalizers.not-dead: what is cleared, or
+ * separated, is kept from the begin of an operation to its end, which judges it
+ * and returns false on a violation; the shadow loses entries at the end of each
+ * atomic phase. */
+void check_claims_begin(struct oracle *oracle);
+void check_keep_cleared(struct oracle *oracle,
+                        const struct subject_event *event);
+void check_keep_separated(struct oracle *oracle, uint64_t base);
+void check_claims_atomic_end(struct oracle *oracle);
+bool check_claims_end(struct oracle *oracle);
+
+/* finalizers.*: events, and the ends of operations, the atomic phase's begin
+ * among them. */
+void check_relisted(struct oracle *oracle, const struct subject_event *event);
+void check_finalizer(struct oracle *oracle, const struct subject_event *event);
+void check_finalized(struct oracle *oracle, const struct subject_event *event);
+void check_call_birth(struct oracle *oracle, const struct subject_event *event);
+void check_finalizers_atomic(struct oracle *oracle);
+void check_finalizers_clear(struct oracle *oracle); /* a new stream */
+void check_finalizers_begin(struct oracle *oracle, struct op op);
+bool check_finalizers_end(struct oracle *oracle, enum subject_status status);
+void check_finalizers_close(struct oracle *oracle);
+void check_finalizers_closed(struct oracle *oracle);
 
 /* An event, with its own laws. */
 void check_event(struct oracle *oracle, const struct subject_event *event);

@@ -5,8 +5,9 @@
  * object, once bound, meet each other only, and are of one kind.
  *
  * Contents are compared by sums; only where two sums differ is the edge looked
- * for by which they do. Only reachable nodes are judged: what the mutator
- * cannot reach may be in any state. Each of them must have an object.
+ * for by which they do. Only what is held is judged: what neither the mutator
+ * nor a finalizer can reach may be in any state. Each reachable node must have
+ * an object.
  */
 #include "oracle/check.h"
 
@@ -73,6 +74,8 @@ judge_edge(struct oracle *oracle, uint32_t object, uint32_t node,
   shadow_lookup(oracle->shadow, node, edge->label, key, &there);
   if (is_same(value, there))
     return true;
+  if (!check_half(oracle, object, edge))
+    return false;
   struct subject_value shown = bind_behind(oracle, edge);
   bool is_confused = is_confusion(oracle, shown, there);
   if (!explain_begin(oracle,
@@ -191,9 +194,9 @@ check_contents(struct oracle *oracle)
     return false;
   for (uint32_t i = 0; i < survey->object_count; i++) {
     uint32_t node = oracle_node(oracle, i);
-    if (node == BIND_NO_NODE || !shadow_is_reachable(oracle->shadow, node))
+    if (node == BIND_NO_NODE || !shadow_is_held(oracle->shadow, node))
       continue;
-    met += 1;
+    met += shadow_is_reachable(oracle->shadow, node);
     if (!judge_object(oracle, i, node))
       return false;
   }

@@ -7,7 +7,11 @@
  *   tricolour.black-to-white: while the invariant is kept no strong edge leads
  *     from a black object to a white one;
  *   tricolour.live-to-dead: no strong edge leads from an object that is not
- *     dead to one of the other white.
+ *     dead to one of the other white;
+ *   weak.not-removed: after the atomic phase no table that is not dead has an
+ *     entry of which a weak side is;
+ *   weak.ephemeron: after the atomic phase no entry whose key is not dead has a
+ *     value, held through its key, that is.
  *
  * Edges out of dead objects are not in the survey. The same pass makes the
  * sums that check_contents.c compares, since it has each edge and its target
@@ -33,10 +37,18 @@ struct pass {
    * strength; parts are never led to, colours matter to strong ones only. */
   unsigned forbidden[STRENGTHS];
   bool from_black; /* a black parent while the invariant is kept was seen */
-  bool to_object;  /* a reference was seen */
+  unsigned seen;   /* bit (1 << strength): such a reference was seen */
 };
 
 /* ---- accusations ----------------------------------------------------- */
+
+static bool
+is_dead(const struct oracle *oracle, struct subject_value value)
+{
+  const struct block_view *view =
+      &oracle->blocks.views[blocks_find(&oracle->blocks, value.bits)];
+  return value.tag == SUBJECT_OBJECT && view->shade == SUBJECT_WHITE_OTHER;
+}
 
 static bool
 is_part(const struct oracle *oracle, uint32_t block)
@@ -81,6 +93,26 @@ keeps_white_out(const struct survey *survey, const struct survey_object *parent)
          !(survey->heap.by_age && parent->age > SUBJECT_AGE_SURVIVAL);
 }
 
+/* A weak side that is dead, or the value of an ephemeron. */
+static bool
+accuse_weak(struct oracle *oracle, uint32_t object,
+            const struct subject_edge *edge, bool is_key)
+{
+  struct subject_value target = is_key ? edge->key : edge->value;
+  bool is_ephemeron = !is_key && edge->value_strength == SUBJECT_EPHEMERON &&
+                      !is_dead(oracle, edge->key);
+  if (!explain_begin(oracle, is_ephemeron ? LAW_WEAK_EPHEMERON
+                                          : LAW_WEAK_NOT_REMOVED))
+    return true;
+  explain_place(oracle, object, edge);
+  explain_say(oracle, " still has the dead %s ", is_key ? "key" : "value");
+  explain_object(oracle, target.bits);
+  if (is_ephemeron)
+    explain_say(oracle, ", though its key is alive");
+  explain_end(oracle);
+  return false;
+}
+
 /* The target has a shade that the reference may not lead to. */
 static bool
 accuse_colour(struct oracle *oracle, uint32_t object,
@@ -92,6 +124,8 @@ accuse_colour(struct oracle *oracle, uint32_t object,
   enum law law = is_kept ? LAW_BLACK_TO_WHITE : LAW_LIVE_TO_DEAD;
   if (is_part(oracle, blocks_find(&oracle->blocks, target.bits)))
     return accuse_target(oracle, object, edge, is_key);
+  if ((is_key ? edge->key_strength : edge->value_strength) != SUBJECT_STRONG)
+    return accuse_weak(oracle, object, edge, is_key);
   if (!explain_begin(oracle, law))
     return true;
   if (is_kept) {
@@ -163,7 +197,7 @@ static inline bool
 pass_target(struct pass *pass, uint32_t object, const struct subject_edge *edge,
             uint8_t strength, bool is_key, const struct block_view *target)
 {
-  pass->to_object = true;
+  pass->seen |= 1u << strength % STRENGTHS;
   if (target->survey != pass->stamp)
     return accuse_target(pass->oracle, object, edge, is_key);
   if (pass->forbidden[strength % STRENGTHS] >> target->shade & 1)
@@ -257,14 +291,20 @@ check_edges(struct oracle *oracle, bool contents)
   struct pass pass = {.oracle = oracle,
                       .views = oracle->blocks.views,
                       .stamp = oracle->survey.stamp};
+  bool is_swept = check_is_sweep(oracle->survey.heap.phase) && oracle->flipped;
   for (unsigned i = 0; i < STRENGTHS; i++)
-    pass.forbidden[i] = 1u << BLOCK_SHADE_PART;
+    pass.forbidden[i] =
+        1u << BLOCK_SHADE_PART | (is_swept ? COLOUR(WHITE_OTHER) : 0);
   if (!pass_all(&pass, contents))
     return false;
-  if (pass.to_object) {
+  if (pass.seen) {
     oracle_applies(oracle, LAW_DANGLING);
     oracle_applies(oracle, LAW_LIVE_TO_DEAD);
   }
+  if (is_swept && pass.seen & 1u << SUBJECT_WEAK)
+    oracle_applies(oracle, LAW_WEAK_NOT_REMOVED);
+  if (is_swept && pass.seen & 1u << SUBJECT_EPHEMERON)
+    oracle_applies(oracle, LAW_WEAK_EPHEMERON);
   if (pass.from_black)
     oracle_applies(oracle, LAW_BLACK_TO_WHITE);
   return !oracle_is_over(oracle);

@@ -79,18 +79,46 @@ keep_death(struct oracle *oracle, const struct oracle_death *death)
   oracle->deaths[oracle->death_count++] = *death;
 }
 
+/* Freed in the atomic phase's wake of its own call: what is resurrected for its
+ * finalizer lives until the next one. */
+static bool
+check_same_cycle(struct oracle *oracle, const struct oracle_death *death)
+{
+  if (!death->call || !oracle_applies(oracle, LAW_FINALIZERS_SAME_CYCLE) ||
+      death->call <= oracle->finalizers.calls_at_atomic ||
+      !explain_begin(oracle, LAW_FINALIZERS_SAME_CYCLE))
+    return true;
+  explain_dead(oracle, death);
+  explain_say(oracle, " was freed in the cycle in which its finalizer was "
+                      "called");
+  explain_end(oracle);
+  return false;
+}
+
 bool
 check_death(struct oracle *oracle, const struct oracle_death *death)
 {
-  if (!oracle_applies(oracle, LAW_FREED_LIVE) ||
-      !shadow_is_reachable(oracle->shadow, death->node) ||
-      !explain_begin(oracle, LAW_FREED_LIVE))
-    return true;
+  enum law law = LAW_FREED_LIVE;
   char path[160];
+  shadow_reach(oracle->shadow);
+  oracle_applies(oracle, LAW_FREED_LIVE);
+  if (!shadow_is_held(oracle->shadow, death->node))
+    return true;
+  bool is_reachable = shadow_is_reachable(oracle->shadow, death->node);
+  if (!is_reachable && shadow_marking(oracle->shadow, death->node))
+    law = LAW_FINALIZERS_LOST;
+  if (!explain_begin(oracle, law))
+    return true;
   explain_dead(oracle, death);
-  explain_say(oracle, " was freed and is reachable");
-  if (shadow_path(oracle->shadow, death->node, path, sizeof path))
-    explain_say(oracle, " at %s", path);
+  if (law == LAW_FINALIZERS_LOST) {
+    explain_say(oracle, " was freed, and its finalizer is owed");
+  } else {
+    explain_say(oracle, is_reachable ? " was freed and is reachable"
+                                     : " was freed, and a finalizer that is "
+                                       "owed can reach it");
+    if (shadow_path(oracle->shadow, death->node, path, sizeof path))
+      explain_say(oracle, " at %s", path);
+  }
   explain_end(oracle);
   return false;
 }
@@ -100,14 +128,13 @@ check_death(struct oracle *oracle, const struct oracle_death *death)
 static void
 on_bound_death(struct oracle *oracle, const struct oracle_death *death)
 {
-  bool is_mutator =
-      oracle->in_operation && !(op_infos[oracle->op.code].flags & OP_STEERS);
   if (oracle->stage != ORACLE_RUNNING)
     return;
-  if (is_mutator)
+  if (oracle_is_mutator(oracle))
     keep_death(oracle, death);
   else
     check_death(oracle, death);
+  check_same_cycle(oracle, death);
 }
 
 static void
@@ -129,6 +156,7 @@ on_freed(struct oracle *oracle, const struct subject_event *event)
   }
   struct oracle_death death = {.base = event->base,
                                .number = blocks->records[block].number,
+                               .call = blocks->records[block].call,
                                .kind = blocks->views[block].kind};
   death.node = bind_forget(oracle, block);
   blocks_remove(blocks, block);
@@ -276,6 +304,7 @@ on_birth(struct oracle *oracle, const struct subject_event *event)
     blocks_set_kind(&oracle->blocks, block, event->kind);
     oracle->blocks.records[block].whitened = oracle->survey.sweep;
   }
+  check_call_birth(oracle, event);
   if (!check_not_atomic(oracle, "an object was born"))
     return;
   if (!oracle_applies(oracle, LAW_BIRTH_COLOUR) ||
@@ -351,12 +380,16 @@ on_phase(struct oracle *oracle, const struct subject_event *event)
   bool is_legal = is_legal_phase(oracle, event);
   uint8_t before = oracle->phase;
   oracle->phase = event->to;
+  if (before == SUBJECT_PHASE_ATOMIC)
+    check_claims_atomic_end(oracle);
   if (event->to == SUBJECT_PHASE_SWEEP) {
     oracle->flipped = event->from == SUBJECT_PHASE_ATOMIC;
     oracle->survey.sweep += 1;
   }
-  if (event->to == SUBJECT_PHASE_ATOMIC)
+  if (event->to == SUBJECT_PHASE_ATOMIC) {
     oracle_applies(oracle, LAW_ATOMIC_INTERRUPTED);
+    check_finalizers_atomic(oracle);
+  }
   if (oracle->stage == ORACLE_CLOSING ||
       !oracle_applies(oracle, LAW_PHASE_CHANGE) || is_legal ||
       !explain_begin(oracle, LAW_PHASE_CHANGE))
@@ -451,6 +484,21 @@ check_event(struct oracle *oracle, const struct subject_event *event)
     break;
   case SUBJECT_EVENT_CLOSED:
     check_keep_closing(oracle, event->base);
+    break;
+  case SUBJECT_EVENT_RELISTED:
+    check_relisted(oracle, event);
+    break;
+  case SUBJECT_EVENT_CLEARED:
+    check_keep_cleared(oracle, event);
+    break;
+  case SUBJECT_EVENT_FINALIZER:
+    check_finalizer(oracle, event);
+    break;
+  case SUBJECT_EVENT_FINALIZED:
+    check_finalized(oracle, event);
+    break;
+  case SUBJECT_EVENT_WARNING:
+    oracle->finalizers.warnings += 1;
     break;
   default:
     break;

@@ -9,6 +9,7 @@ noinst_LIBRARIES += %D%/libpenumbra_oracle.a
 	%D%/check.c \
 	%D%/check.h \
 	%D%/check_ages.c \
+	%D%/check_claims.c \
 	%D%/check_closing.c \
 	%D%/check_colour.c \
 	%D%/check_contents.c \
@@ -16,6 +17,9 @@ noinst_LIBRARIES += %D%/libpenumbra_oracle.a
 	%D%/check_emergency.c \
 	%D%/check_event.c \
 	%D%/check_pacing.c \
+	%D%/check_finalizers.c \
+	%D%/check_liveness.c \
+	%D%/check_weak.c \
 	%D%/explain.c \
 	%D%/explain.h \
 	%D%/law.c \

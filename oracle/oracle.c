@@ -5,7 +5,7 @@
  *
  * Deaths. What may die in an operation is known only when the shadow has
  * followed it, so the freed objects that are bound to nodes are kept until
- * then. One that was reachable before and is reachable after it had to live
+ * then. One that was held before and is held after it had to live
  * [safety.freed-live]. Operations that only move the collector change nothing
  * in the shadow: there a death is judged when it happens.
  */
@@ -74,6 +74,9 @@ oracle_free(struct oracle *oracle)
   survey_done(&oracle->survey);
   bind_done(&oracle->binding);
   free(oracle->deaths);
+  free(oracle->claims.all);
+  free(oracle->claims.keys);
+  free(oracle->finalizers.pending);
   free(oracle);
 }
 
@@ -102,6 +105,9 @@ oracle_begin(struct oracle *oracle, const struct subject *subject, bool large,
   oracle->flipped = false;
   oracle->death_count = 0;
   oracle->closing_count = 0;
+  oracle->collected = false;
+  check_claims_begin(oracle);
+  check_finalizers_clear(oracle);
   oracle->op = (struct op){.code = OP_SETUP};
   oracle->finding = (struct oracle_finding){.law = LAW_NONE};
   for (int law = 0; law < LAW_COUNT; law++)
@@ -186,8 +192,12 @@ oracle_operation_begin(struct oracle *oracle, struct op op)
   oracle->emergency = (struct oracle_emergency){.size = 0};
   check_pace_begin(oracle);
   oracle->number_before = oracle->blocks.number;
+  oracle->has_cleared = false;
   oracle->death_count = 0;
   oracle->closing_count = 0;
+  oracle->collected = false;
+  check_claims_begin(oracle);
+  check_finalizers_begin(oracle, op);
 }
 
 static void
@@ -247,7 +257,7 @@ judge_deaths(struct oracle *oracle)
 {
   for (uint32_t i = 0; i < oracle->death_count; i++) {
     const struct oracle_death *death = &oracle->deaths[i];
-    if (shadow_was_reachable(oracle->shadow, death->node) &&
+    if (shadow_was_held(oracle->shadow, death->node) &&
         !check_death(oracle, death))
       return;
   }
@@ -274,10 +284,12 @@ oracle_operation_end(struct oracle *oracle, enum subject_status status,
   count_process(oracle);
   accuse_atomic(oracle);
   if (oracle_is_over(oracle) || !check_emergency_status(oracle, status) ||
-      !check_pace_end(oracle, status, answer))
+      !check_pace_end(oracle, status, answer) ||
+      !check_finalizers_end(oracle, status))
     return;
   if (op_infos[code].flags & OP_STEERS) {
     follow_steering(oracle, status, answer); /* deaths were judged */
+    oracle->collected = code == OP_COLLECT && status == SUBJECT_DONE;
     return;
   }
   if (code == OP_SETUP || code == OP_CLOSE)
@@ -288,6 +300,8 @@ oracle_operation_end(struct oracle *oracle, enum subject_status status,
   oracle->is_stale = true;
   oracle->survey.words_asked += 1;
   shadow_reach(oracle->shadow);
+  if (!check_claims_end(oracle))
+    return;
   judge_deaths(oracle);
   const uint32_t *due;
   uint32_t due_count = shadow_closings(oracle->shadow, &due);
@@ -306,6 +320,7 @@ oracle_close_begin(struct oracle *oracle)
   oracle->in_operation = false;
   oracle->refused = 0;
   oracle->emergency = (struct oracle_emergency){.size = 0};
+  check_finalizers_close(oracle);
 }
 
 /* What is left, by kind: "3 blocks of 120 bytes: table #4 (56 bytes), ...". */
@@ -340,6 +355,7 @@ oracle_closed(struct oracle *oracle)
   if (oracle_is_over(oracle))
     return;
   oracle->instance = NULL;
+  check_finalizers_closed(oracle);
   oracle->stage = ORACLE_IDLE;
   oracle_applies(oracle, LAW_CLOSE_LEAK);
   count_process(oracle);

@@ -16,6 +16,10 @@
  *   check_contents.c contents and identity
  *   check_event.c    laws of events
  *   check_closing.c  to-be-closed values
+ *   check_claims.c   what the collector takes for dead: clearings, separations
+ *   check_weak.c     entries of weak tables
+ *   check_finalizers.c  calls of finalizers
+ *   check_liveness.c what full collections leave
  *   tally.c          what was seen: counts only
  *   explain.c        findings in words
  */
@@ -102,7 +106,70 @@ struct oracle_death {
   uint64_t base;
   uint32_t node;
   uint32_t number;
+  uint32_t call; /* of its finalizer, as in struct block; 0: none */
   uint8_t kind;
+};
+
+/* What the subject has taken for dead in an atomic phase of the operation that
+ * runs: a side of an entry that it cleared, or an object that it separated to
+ * call its finalizer; check_claims.c. */
+enum oracle_claim_sort { CLAIM_VALUE, CLAIM_KEY, CLAIM_SEPARATED };
+
+struct oracle_claim {
+  struct oracle_death dead; /* it may be freed by the time it is judged */
+  uint32_t table;           /* node of the weak table */
+  uint8_t sort;             /* enum oracle_claim_sort */
+  bool is_strong;           /* the table was not weak on that side */
+};
+
+struct oracle_claims {
+  struct oracle_claim *all; /* owns capacity */
+  uint32_t count, capacity;
+  uint32_t followed;         /* so many of them the shadow has followed */
+  struct shadow_value *keys; /* owns key_capacity: for clearing */
+  uint32_t key_count, key_capacity;
+  uint32_t kept_table, kept_value; /* nodes: a weak entry that still leads to
+                                    * what was separated; table 0: none */
+};
+
+/* An object that waits for its finalizer. */
+struct oracle_pending {
+  uint32_t node;
+  uint32_t batch;
+  uint64_t rank; /* the larger, the earlier it is due in its batch */
+};
+
+enum { ORACLE_CALL_BIRTHS_MAX = 16 };
+
+/* Calls of finalizers; check_finalizers.c. Those that wait stand in the order
+ * in which they are due from head up to sorted; behind that come those of the
+ * last batches, in any. */
+struct oracle_finalizers {
+  struct oracle_pending *pending; /* owns capacity */
+  uint32_t head, sorted, count, capacity;
+  uint32_t batch;           /* of atomic phases */
+  uint32_t calls;           /* number of the last call, from 1 */
+  uint32_t calls_at_atomic; /* ... when an atomic phase began last */
+  uint32_t calls_before;    /* ... when the operation began */
+  bool waited;       /* some waited when the operation began */
+  bool waited_at_atomic; /* ... when an atomic phase began last */
+  bool may_call;     /* the operation may run a collector's step */
+  uint32_t due;      /* node: the next call must be its; 0: none */
+  uint32_t errors;   /* in the operation: calls that raised one, or were to be
+                      * of what cannot be called */
+  uint32_t warnings; /* in the operation */
+  uint32_t refused;  /* allocations refused in the calls of the operation */
+  uint64_t marking_at_close; /* the last marking before closing began */
+  bool is_closing; /* everything has been separated: the closers are over */
+  /* The call that runs. */
+  bool is_calling;
+  uint64_t base;
+  uint32_t node;
+  int32_t behaviour;       /* OP_BEHAVIOUR_* */
+  uint32_t refused_before; /* allocations refused in the operation */
+  bool has_marked; /* it has marked something for finalization */
+  uint64_t births[ORACLE_CALL_BIRTHS_MAX]; /* bases */
+  uint32_t birth_count;
 };
 
 /* A value that the subject closed inside the operation that runs. */
@@ -145,6 +212,10 @@ struct oracle {
 
   struct oracle_closing closings[ORACLE_CLOSINGS_MAX];
   uint32_t closing_count;
+  struct oracle_claims claims;
+  struct oracle_finalizers finalizers;
+  bool collected; /* op was a full collection and succeeded; no survey since */
+  bool has_cleared; /* in op a pair went because of its value */
 
   struct oracle_finding finding;
   struct tally tally;
@@ -180,6 +251,24 @@ oracle_node(const struct oracle *oracle, uint32_t object)
   if (survey->has_root && object == survey->root)
     return SHADOW_ROOT;
   return BIND_NO_NODE;
+}
+
+/* The node that the live object at base is bound to, or BIND_NO_NODE. */
+static inline uint32_t
+oracle_node_at(const struct oracle *oracle, uint64_t base)
+{
+  const struct block_view *view =
+      &oracle->blocks.views[blocks_find(&oracle->blocks, base)];
+  return view->tag == SHADOW_NODE ? view->bits : BIND_NO_NODE;
+}
+
+/* The operation that runs changes the shadow: what it leaves unreachable may
+ * die in it, so that deaths are judged at its end. */
+static inline bool
+oracle_is_mutator(const struct oracle *oracle)
+{
+  return oracle->in_operation &&
+         !(op_infos[oracle->op.code].flags & OP_STEERS);
 }
 
 /* All memory of the oracle but the shadow's: realloc, size is not 0. A test may

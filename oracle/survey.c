@@ -319,6 +319,7 @@ visit_object(struct subject_visitor *visitor,
                                    .segment = shown->segment,
                                    .flags = shown->flags};
   survey->object_count = index + 1;
+  survey->marked += (shown->flags & SUBJECT_OBJECT_MARKED) != 0;
   survey->patience = survey->patience_full;
   bool is_dead = shown->colour == SUBJECT_WHITE_OTHER &&
                  !(shown->flags & SUBJECT_OBJECT_FIXED);
@@ -498,6 +499,7 @@ survey_take(struct oracle *oracle)
   survey->root_bytes = 0;
   survey->strings = 0;
   survey->greys = 0;
+  survey->marked = 0;
   survey->odd = 0;
   survey->word_count = 0;
   survey->heap = (struct subject_heap){.phase = oracle->phase};

@@ -466,13 +466,14 @@ make_closure(struct drawn **ret_upvalue)
 
 /* ---- completeness ---------------------------------------------------- */
 
-/* The laws that test_oracle_ages.c and test_oracle_pacing.c trip, each by a
- * list of its own. */
+/* The laws that test_oracle_ages.c, test_oracle_pacing.c, test_oracle_weak.c,
+ * test_oracle_finalizers.c and test_oracle_liveness.c trip, each by a list of
+ * its own. */
 static inline bool
 is_law_of_others(enum law law)
 {
   return (law >= LAW_OLD_TO_YOUNG && law <= LAW_EMERGENCY) ||
-         (law >= LAW_PACING_STOPPED && law <= LAW_PACING_MAJOR);
+         (law >= LAW_PACING_STOPPED && law <= LAW_LIVENESS_FINALIZED);
 }
 
 /* The laws that test_oracle_events.c trips; test_oracle.c trips the rest. */

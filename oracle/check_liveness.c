@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a full collection leaves, judged in the survey after it.
+ *
+ *   liveness.garbage: what is held neither before nor after a full collection
+ *     is freed in it, or in the n-th one [T];
+ *   liveness.finalizer: what is unreachable before and after a full collection
+ *     has its finalizer called in it, or in the n-th one [T], if it was owed;
+ *   liveness.finalized: what is held no more since its finalizer was called is
+ *     freed in the next full collection, or in the n-th one after it [T].
+ *
+ * What is not held will never be again: only finalizers bring anything back,
+ * and what they reach is held. So a collection is counted to each object that
+ * it should have freed.
+ *
+ * Objects that stand for no node (strings, upvalues, prototypes) are judged by
+ * the survey alone: each is reachable from the root, from an object that may
+ * stay, from a fixed one or one born in the operation. They are let be where a
+ * finalizer has run, for it may just have dropped them, and where a pair went
+ * because of its value, for its key was held strongly until then.
+ */
+#include "oracle/check.h"
+
+#include <string.h>
+
+#include "oracle/explain.h"
+#include "oracle/state.h"
+
+/* ---- nodes ----------------------------------------------------------- */
+
+static bool
+is_held(const struct oracle *oracle, uint32_t node)
+{
+  return shadow_was_held(oracle->shadow, node) ||
+         shadow_is_held(oracle->shadow, node);
+}
+
+static bool
+is_newborn(const struct oracle *oracle, const struct survey_object *object)
+{
+  return object->number > oracle->number_before;
+}
+
+static bool
+judge_node(struct oracle *oracle, uint32_t object, uint32_t node)
+{
+  const struct subject_traits *traits = oracle->subject->traits;
+  const struct survey_object *shown = &oracle->survey.objects[object];
+  struct block *record = &oracle->blocks.records[shown->block];
+  uint8_t cycles =
+      record->call ? traits->cycles_finalized : traits->cycles_plain;
+  enum law law = record->call ? LAW_LIVENESS_FINALIZED : LAW_LIVENESS_GARBAGE;
+  if (is_newborn(oracle, shown) || is_held(oracle, node))
+    return true;
+  record->survived += 1;
+  if (record->survived < cycles || !explain_begin(oracle, law))
+    return true;
+  explain_surveyed(oracle, object);
+  explain_say(oracle, record->call ? " has been finalized, is unreachable and "
+                                   : " is unreachable and ");
+  if (cycles > 1)
+    explain_say(oracle, "was not freed by %u full collections", cycles);
+  else
+    explain_say(oracle, "was not freed by a full collection");
+  explain_end(oracle);
+  return false;
+}
+
+static bool
+judge_nodes(struct oracle *oracle)
+{
+  const struct survey *survey = &oracle->survey;
+  oracle_applies(oracle, LAW_LIVENESS_GARBAGE);
+  if (oracle->finalizers.calls_before)
+    oracle_applies(oracle, LAW_LIVENESS_FINALIZED);
+  for (uint32_t i = 0; i < survey->object_count; i++) {
+    uint32_t node = oracle_node(oracle, i);
+    if (node != BIND_NO_NODE && !judge_node(oracle, i, node))
+      return false;
+  }
+  return true;
+}
+
+/* ---- the rest -------------------------------------------------------- */
+
+/* Whether what the object refers to may stay. */
+static bool
+may_stay(const struct oracle *oracle, uint32_t index)
+{
+  const struct survey_object *object = &oracle->survey.objects[index];
+  return !object->base || oracle_node(oracle, index) != BIND_NO_NODE ||
+         object->flags & (SUBJECT_OBJECT_FIXED | SUBJECT_OBJECT_MARKED) ||
+         object->list == SUBJECT_LIST_PENDING || is_newborn(oracle, object);
+}
+
+static uint32_t
+push(struct oracle *oracle, struct subject_value value, uint32_t count)
+{
+  struct survey *survey = &oracle->survey;
+  uint32_t index;
+  if (value.tag != SUBJECT_OBJECT || !survey_find(oracle, value.bits, &index) ||
+      survey->reached[index])
+    return count;
+  survey->reached[index] = 1;
+  survey->queue[count] = index;
+  return count + 1;
+}
+
+/* Which objects the strong edges of those that may stay lead to. */
+static void
+reach_stayers(struct oracle *oracle)
+{
+  struct survey *survey = &oracle->survey;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < survey->object_count; i++) {
+    survey->reached[i] = may_stay(oracle, i);
+    if (survey->reached[i])
+      survey->queue[count++] = i;
+  }
+  for (uint32_t next = 0; next < count; next++) {
+    const struct survey_object *object = &survey->objects[survey->queue[next]];
+    for (uint32_t at = object[0].first; at < object[1].first; at++) {
+      const struct subject_edge *edge = &survey->edges[at];
+      if (edge->value_strength != SUBJECT_WEAK)
+        count = push(oracle, edge->value, count);
+      if (edge->key_strength != SUBJECT_WEAK)
+        count = push(oracle, edge->key, count);
+    }
+  }
+}
+
+static bool
+judge_rest(struct oracle *oracle)
+{
+  struct survey *survey = &oracle->survey;
+  uint8_t cycles = oracle->subject->traits->cycles_plain;
+  reach_stayers(oracle);
+  for (uint32_t i = 0; i < survey->object_count; i++) {
+    struct block *record = &oracle->blocks.records[survey->objects[i].block];
+    if (survey->reached[i])
+      continue;
+    record->survived += 1;
+    if (record->survived < cycles ||
+        !explain_begin(oracle, LAW_LIVENESS_GARBAGE))
+      continue;
+    explain_surveyed(oracle, i);
+    explain_say(oracle, " is referred to by nothing and was not freed by a "
+                        "full collection");
+    explain_end(oracle);
+    return false;
+  }
+  return true;
+}
+
+/* ---- finalizers ------------------------------------------------------ */
+
+/* Owed since before the operation, and dead all the time: not marked again by
+ * its finalizer in it. */
+static bool
+is_overdue(const struct oracle *oracle, uint32_t node, uint32_t block)
+{
+  const struct block *record = &oracle->blocks.records[block];
+  return !shadow_was_reachable(oracle->shadow, node) &&
+         !shadow_is_reachable(oracle->shadow, node) &&
+         record->number <= oracle->number_before &&
+         record->call <= oracle->finalizers.calls_before;
+}
+
+/* What waited already when the collection began is a root of it: what only
+ * that reaches is found dead by the next one. Where memory was refused, calls
+ * may have been put off for want of room. */
+static bool
+judge_owed(struct oracle *oracle)
+{
+  const uint32_t *ids;
+  uint32_t count = shadow_owed(oracle->shadow, &ids);
+  if (oracle->finalizers.waited || oracle->refused)
+    return true;
+  if (count || oracle->finalizers.calls > oracle->finalizers.calls_before)
+    oracle_applies(oracle, LAW_LIVENESS_FINALIZER);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t block = bind_block(&oracle->binding, ids[i]);
+    struct block *record = &oracle->blocks.records[block];
+    if (!block || !is_overdue(oracle, ids[i], block))
+      continue;
+    record->waited += 1;
+    if (record->waited < oracle->subject->traits->cycles_finalizer ||
+        !explain_begin(oracle, LAW_LIVENESS_FINALIZER))
+      continue;
+    explain_shadow_value(oracle, (struct shadow_value){ids[i], SHADOW_NODE});
+    explain_say(oracle, " is unreachable, and its finalizer was not called by "
+                        "a full collection");
+    explain_end(oracle);
+    return false;
+  }
+  return true;
+}
+
+bool
+check_liveness(struct oracle *oracle)
+{
+  const struct oracle_finalizers *finalizers = &oracle->finalizers;
+  bool has_called = finalizers->calls > finalizers->calls_before;
+  if (!oracle->collected)
+    return true;
+  oracle->collected = false;
+  shadow_reach(oracle->shadow);
+  return judge_owed(oracle) && judge_nodes(oracle) &&
+         (has_called || oracle->has_cleared || judge_rest(oracle));
+}

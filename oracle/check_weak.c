@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a survey shows of the entries of weak tables.
+ *
+ *   weak.removed-live: an entry is removed from a table only if a side on which
+ *     the table is weak is dead. A subject that sends no events tells of
+ *     removed entries by not showing them; the shadow loses them then;
+ *   weak.half-removed: an entry is removed as a pair: no table shows one side
+ *     of it.
+ *
+ * What is dead is said in check_claims.c, which has the same law where events
+ * tell of it. That nothing dead stays is judged with the references
+ * (check_edges.c).
+ */
+#include "oracle/check.h"
+
+#include <stdlib.h>
+
+#include "oracle/explain.h"
+#include "oracle/state.h"
+
+/* ---- removed entries ------------------------------------------------- */
+
+/* The entries of one table that the survey shows, by hash and sorted; what the
+ * shadow has beside them. */
+struct shown {
+  struct oracle *oracle;
+  const uint64_t *hashes;
+  uint32_t count, table;
+  int32_t weak; /* OP_WEAK_* */
+};
+
+static int
+compare_hashes(const void *a, const void *b)
+{
+  const uint64_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+static bool
+is_alive_key(const struct oracle *oracle, struct shadow_value value)
+{
+  return !shadow_is_collectable(value) ||
+         (shadow_was_held(oracle->shadow, (uint32_t)value.bits) &&
+          shadow_is_held(oracle->shadow, (uint32_t)value.bits));
+}
+
+static bool
+is_alive_value(const struct oracle *oracle, struct shadow_value value)
+{
+  return !shadow_is_collectable(value) ||
+         (shadow_was_reachable(oracle->shadow, (uint32_t)value.bits) &&
+          shadow_is_reachable(oracle->shadow, (uint32_t)value.bits));
+}
+
+static bool
+accuse_lost(const struct shown *shown, struct shadow_value key,
+            struct shadow_value value)
+{
+  struct oracle *oracle = shown->oracle;
+  if (!explain_begin(oracle, LAW_WEAK_REMOVED_LIVE))
+    return true;
+  explain_shadow_value(oracle,
+                       (struct shadow_value){shown->table, SHADOW_NODE});
+  explain_say(oracle, " lost the entry of ");
+  explain_shadow_value(oracle, key);
+  explain_say(oracle, " and ");
+  explain_shadow_value(oracle, value);
+  explain_say(oracle, ", of which no weak side is dead");
+  explain_end(oracle);
+  return false;
+}
+
+static bool
+judge_entry(void *user, uint8_t label, struct shadow_value key,
+            struct shadow_value value)
+{
+  struct shown *shown = user;
+  struct oracle *oracle = shown->oracle;
+  struct oracle_claims *claims = &oracle->claims;
+  uint64_t hash = shadow_hash(label, key, value);
+  if (label != SUBJECT_LABEL_ENTRY ||
+      bsearch(&hash, shown->hashes, shown->count, sizeof hash, compare_hashes))
+    return true;
+  bool may_go =
+      (shown->weak & OP_WEAK_KEYS && !is_alive_key(oracle, key)) ||
+      (shown->weak & OP_WEAK_VALUES && !is_alive_value(oracle, value));
+  oracle_applies(oracle, LAW_WEAK_REMOVED_LIVE);
+  if (!may_go)
+    return accuse_lost(shown, key, value);
+  struct shadow_value *room =
+      oracle_reserve(claims->keys, &claims->key_capacity,
+                     (uint64_t)claims->key_count + 1, sizeof *room);
+  if (!room) {
+    oracle->exhausted = true;
+    return false;
+  }
+  claims->keys = room;
+  claims->keys[claims->key_count++] = key;
+  return true;
+}
+
+/* The table shows something else than the shadow holds. */
+static bool
+follow_table(struct oracle *oracle, uint32_t object, uint32_t node)
+{
+  const struct survey *survey = &oracle->survey;
+  const struct survey_object *at = &survey->objects[object];
+  struct oracle_claims *claims = &oracle->claims;
+  uint32_t edges = at[1].first - at[0].first;
+  uint64_t *hashes = oracle_allocate(NULL, (edges + 1) * sizeof *hashes);
+  struct shown shown = {.oracle = oracle,
+                        .hashes = hashes,
+                        .table = node,
+                        .weak = shadow_weakness(oracle->shadow, node)};
+  if (!hashes) {
+    oracle->exhausted = true;
+    return false;
+  }
+  for (uint32_t i = at[0].first; i < at[1].first; i++) {
+    const struct subject_edge *edge = &survey->edges[i];
+    if (edge->label == SUBJECT_LABEL_ENTRY)
+      hashes[shown.count++] = shadow_hash(edge->label, bind_key(oracle, edge),
+                                          bind_value(oracle, edge));
+  }
+  qsort(hashes, shown.count, sizeof *hashes, compare_hashes);
+  claims->key_count = 0;
+  shadow_visit(oracle->shadow, node, judge_entry, &shown);
+  free(hashes);
+  oracle->has_cleared |= claims->key_count > 0;
+  for (uint32_t i = 0; i < claims->key_count && !oracle_is_over(oracle); i++)
+    shadow_clear_entry(oracle->shadow, node, claims->keys[i]);
+  claims->key_count = 0;
+  return !oracle_is_over(oracle);
+}
+
+bool
+check_weak_tables(struct oracle *oracle)
+{
+  const struct survey *survey = &oracle->survey;
+  if (oracle->subject->capabilities & SUBJECT_CAN_EVENTS)
+    return true; /* it has told of what it cleared */
+  for (uint32_t i = 0; i < survey->object_count; i++) {
+    uint32_t node = oracle_node(oracle, i);
+    if (survey->objects[i].kind != SUBJECT_KIND_TABLE || node == BIND_NO_NODE ||
+        !shadow_weakness(oracle->shadow, node) ||
+        survey->objects[i].sum == shadow_sum(oracle->shadow, node))
+      continue;
+    shadow_reach(oracle->shadow);
+    if (shadow_is_held(oracle->shadow, node) && !follow_table(oracle, i, node))
+      return false;
+  }
+  return true;
+}
+
+/* ---- halves ---------------------------------------------------------- */
+
+static bool
+is_half(const struct oracle *oracle, uint32_t object,
+        const struct subject_edge *edge)
+{
+  const struct survey_object *table = &oracle->survey.objects[object];
+  struct shadow_value key = bind_key(oracle, edge);
+  struct shadow_value there;
+  uint32_t node = oracle_node(oracle, object);
+  if (table->kind != SUBJECT_KIND_TABLE || edge->label != SUBJECT_LABEL_ENTRY)
+    return false;
+  if (key.tag == SUBJECT_NIL || edge->key.tag == SUBJECT_OTHER)
+    return true; /* a key that was removed alone */
+  return oracle->blocks.records[table->block].cleared &&
+         !shadow_lookup(oracle->shadow, node, edge->label, key, &there);
+}
+
+bool
+check_half(struct oracle *oracle, uint32_t object,
+           const struct subject_edge *edge)
+{
+  if (!is_half(oracle, object, edge) ||
+      !explain_begin(oracle, LAW_WEAK_HALF_REMOVED))
+    return true;
+  explain_place(oracle, object, edge);
+  explain_say(oracle, " was removed and still holds ");
+  explain_value(oracle, edge->value);
+  explain_end(oracle);
+  return false;
+}
