@@ -201,6 +201,8 @@ check_contents(struct oracle *oracle)
       return false;
   }
   oracle_applies(oracle, LAW_CONTENTS);
+  if (oracle->has_cleared)
+    oracle_applies(oracle, LAW_WEAK_HALF_REMOVED);
   if (met > 1)
     oracle_applies(oracle, LAW_IDENTITY);
   return met == reachable || judge_absent(oracle);
