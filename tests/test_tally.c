@@ -10,7 +10,7 @@ enum { CELLS_MAX = 1024 };
 
 static struct tally_cell cells[CELLS_MAX];
 static size_t cell_count;
-static uint64_t before[CELLS_MAX]; /* counts at the last expect_one() */
+static uint64_t before[CELLS_MAX]; /* counts at the last expect_two() */
 
 static void
 list_cells(void)
@@ -35,26 +35,36 @@ begin_everything(void)
   subject.capabilities |= SUBJECT_CAN_STEP;
 }
 
-/* What has been counted outside the laws since the last call is this cell,
- * once. */
+/* What has been counted outside the laws since the last call is these cells,
+ * once each; an empty name stands for none. */
 static void
-expect_one(enum tally_group group, const char *name)
+expect_two(enum tally_group group, const char *name, enum tally_group other,
+           const char *other_name)
 {
-  bool found = false;
+  unsigned found = 0;
   list_cells();
   for (size_t i = 0; i < cell_count; i++) {
-    bool is_it = cells[i].group == group && strcmp(cells[i].name, name) == 0;
+    bool is_it =
+        (cells[i].group == group && strcmp(cells[i].name, name) == 0) ||
+        (cells[i].group == other && strcmp(cells[i].name, other_name) == 0);
     uint64_t more = cells[i].count - before[i];
     before[i] = cells[i].count;
-    found = found || is_it;
+    found += is_it;
     if (cells[i].group != TALLY_LAWS && more != is_it)
       fail_msg("%s, %s: counted %u times", tally_title(cells[i].group),
                cells[i].name, (unsigned)more);
   }
-  if (name[0] && !found)
-    fail_msg("no cell %s", name);
+  if (found != (unsigned)(name[0] != '\0') + (other_name[0] != '\0'))
+    fail_msg("no cell %s or %s", name, other_name);
 }
 
+static void
+expect_one(enum tally_group group, const char *name)
+{
+  expect_two(group, name, group, "");
+}
+
+/* Forgets what has been counted so far. */
 static void
 expect_from_here(void)
 {
@@ -287,6 +297,194 @@ test_tally_tells_emergencies_in_vain(void **state)
 }
 
 static void
+test_tally_counts_changes_of_mode_where_they_come(void **state)
+{
+  (void)state;
+  begin_everything();
+  enter(SUBJECT_PHASE_ENTER_ATOMIC);
+  expect_from_here();
+  begin_operation(OP_MODE, OP_MODE_INCREMENTAL, 0, 0);
+  end_operation(SUBJECT_DONE);
+  expect_one(TALLY_SWITCHES, "");
+  begin_operation(OP_MODE, OP_MODE_GENERATIONAL, 0, 0);
+  expect_one(TALLY_SWITCHES, "from incremental, in enter-atomic");
+}
+
+/* ---- weak tables ----------------------------------------------------- */
+
+/* A table in r0 that is weak as said, with a fresh table in r1 as key and one
+ * in r2 as value. */
+static struct drawn *
+make_weak(int32_t weakness, struct drawn **ret_key, struct drawn **ret_value)
+{
+  static const char *const modes[] = {"", "k", "v", "kv"};
+  struct drawn *table, *meta, *mode, *words;
+  struct subject_edge *edge;
+  operate(OP_NEWWEAK, 0, weakness, 0);
+  table = draw(SUBJECT_KIND_TABLE);
+  meta = draw(SUBJECT_KIND_TABLE);
+  mode = draw_string("__mode");
+  words = draw_string(modes[weakness]);
+  draw_register(0, to(table));
+  draw_edge(table, SUBJECT_LABEL_METATABLE, 0, to(meta));
+  draw_edge(meta, SUBJECT_LABEL_ENTRY, 0, to(words))->key = to(mode);
+  operate(OP_NEWTABLE, 1, 0, 0);
+  *ret_key = draw(SUBJECT_KIND_TABLE);
+  draw_register(1, to(*ret_key));
+  operate(OP_NEWTABLE, 2, 0, 0);
+  *ret_value = draw(SUBJECT_KIND_TABLE);
+  draw_register(2, to(*ret_value));
+  operate(OP_SET, 0, 1, 2);
+  edge = draw_edge(table, SUBJECT_LABEL_ENTRY, 0, to(*ret_value));
+  edge->key = to(*ret_key);
+  edge->key_strength =
+      weakness == OP_WEAK_VALUES ? SUBJECT_STRONG : SUBJECT_WEAK;
+  edge->value_strength =
+      weakness == OP_WEAK_KEYS ? SUBJECT_EPHEMERON : SUBJECT_WEAK;
+  expect_clean();
+  return table;
+}
+
+static void
+tell_cleared(const struct drawn *table, const struct drawn *dead, bool is_key)
+{
+  tell((struct subject_event){.type = SUBJECT_EVENT_CLEARED,
+                              .base = table->object.base,
+                              .kind = SUBJECT_KIND_TABLE,
+                              .value = dead->object.base,
+                              .from = is_key});
+}
+
+static void
+expect_cleared(int32_t weakness, bool keeps_value, bool is_key,
+               const char *name)
+{
+  struct drawn *key, *value, *table = make_weak(weakness, &key, &value);
+  begin_everything();
+  operate(OP_NIL, 1, 0, 0);
+  if (!keeps_value)
+    operate(OP_NIL, 2, 0, 0);
+  enter(SUBJECT_PHASE_ATOMIC);
+  expect_from_here();
+  tell_cleared(table, is_key ? key : value, is_key);
+  expect_one(TALLY_CLEARED, name);
+}
+
+static void
+test_tally_tells_dead_values(void **state)
+{
+  (void)state;
+  expect_cleared(OP_WEAK_VALUES, false, false, "a dead value");
+}
+
+static void
+test_tally_tells_dead_keys_of_two_weak_sides(void **state)
+{
+  (void)state;
+  expect_cleared(OP_WEAK_BOTH, true, true,
+                 "a dead key of a table with weak keys and values");
+}
+
+static void
+test_tally_tells_dead_keys_of_living_values(void **state)
+{
+  (void)state;
+  expect_cleared(OP_WEAK_KEYS, true, true,
+                 "a dead key whose value lives elsewhere or is no object");
+}
+
+static void
+test_tally_tells_dead_ephemerons(void **state)
+{
+  (void)state;
+  expect_cleared(OP_WEAK_KEYS, false, true,
+                 "a dead key that alone kept its value");
+}
+
+/* ---- finalizers ------------------------------------------------------ */
+
+/* A table whose finalizer does b, and which nothing reaches. */
+static struct drawn *
+make_finalizable(int32_t b)
+{
+  struct drawn *table, *meta, *name;
+  struct subject_value function = {.bits = 8 + (uint64_t)b,
+                                   .tag = SUBJECT_CFUNC};
+  operate(OP_NEWFIN, 0, b, 0);
+  table = draw(SUBJECT_KIND_TABLE);
+  table->object.list = SUBJECT_LIST_FINALIZABLE;
+  table->object.flags = SUBJECT_OBJECT_MARKED;
+  meta = draw(SUBJECT_KIND_TABLE);
+  name = draw_string("__gc");
+  draw_register(0, to(table));
+  draw_edge(table, SUBJECT_LABEL_METATABLE, 0, to(meta));
+  draw_edge(meta, SUBJECT_LABEL_ENTRY, 0, function)->key = to(name);
+  expect_clean();
+  operate(OP_NIL, 0, 0, 0);
+  return table;
+}
+
+static void
+test_tally_follows_a_finalizer(void **state)
+{
+  struct drawn *table = make_finalizable(OP_BEHAVIOUR_SAVE_TOO);
+  (void)state;
+  begin_everything();
+  enter(SUBJECT_PHASE_ATOMIC);
+  tell_change(SUBJECT_EVENT_RELISTED, table, SUBJECT_LIST_FINALIZABLE,
+              SUBJECT_LIST_PENDING);
+  enter(SUBJECT_PHASE_FINALIZE);
+  tell_change(SUBJECT_EVENT_RELISTED, table, SUBJECT_LIST_PENDING,
+              SUBJECT_LIST_ALL);
+  expect_from_here();
+  tell_change(SUBJECT_EVENT_FINALIZER, table, 0, 0);
+  expect_two(TALLY_FINALIZERS, "incremental, in finalize", TALLY_BEHAVIOURS,
+             "save-too");
+  tell_change(SUBJECT_EVENT_EMERGENCY, NULL, 0, 1);
+  expect_two(TALLY_EMERGENCIES, "incremental, in finalize", TALLY_HAPPENINGS,
+             "an emergency collection inside a finalizer");
+  tell_change(SUBJECT_EVENT_EMERGENCY, NULL, 0, 0);
+  tell_change(SUBJECT_EVENT_RELISTED, table, SUBJECT_LIST_ALL,
+              SUBJECT_LIST_FINALIZABLE);
+  expect_one(TALLY_HAPPENINGS, "an object marked again by its finalizer");
+  tell_change(SUBJECT_EVENT_FINALIZED, table, 0, 0);
+  expect_one(TALLY_HAPPENINGS,
+             "an object made reachable again by its finalizer");
+}
+
+static void
+test_tally_counts_errors_of_finalizers(void **state)
+{
+  (void)state;
+  begin_everything();
+  expect_from_here();
+  tell_change(SUBJECT_EVENT_FINALIZED, globals, 0, 1);
+  expect_one(TALLY_HAPPENINGS, "an error raised by a finalizer");
+}
+
+static void
+test_tally_counts_warnings(void **state)
+{
+  (void)state;
+  begin_everything();
+  expect_from_here();
+  tell((struct subject_event){.type = SUBJECT_EVENT_WARNING, .text = "error"});
+  expect_one(TALLY_HAPPENINGS, "a warning");
+}
+
+static void
+test_tally_counts_finalizers_at_close(void **state)
+{
+  struct drawn *table = make_finalizable(OP_BEHAVIOUR_NOTHING);
+  (void)state;
+  begin_everything();
+  oracle_close_begin(oracle);
+  expect_from_here();
+  tell_change(SUBJECT_EVENT_FINALIZER, table, 0, 0);
+  expect_one(TALLY_HAPPENINGS, "a finalizer called while the state closes");
+}
+
+static void
 test_tally_counts_heaps(void **state)
 {
   (void)state;
@@ -364,6 +562,15 @@ main(void)
       T(counts_changes_of_age),
       T(counts_emergencies_by_mode_and_phase),
       T(tells_emergencies_in_vain),
+      T(counts_changes_of_mode_where_they_come),
+      T(tells_dead_values),
+      T(tells_dead_keys_of_two_weak_sides),
+      T(tells_dead_keys_of_living_values),
+      T(tells_dead_ephemerons),
+      T(follows_a_finalizer),
+      T(counts_errors_of_finalizers),
+      T(counts_warnings),
+      T(counts_finalizers_at_close),
       T(counts_heaps),
       T(counts_separation),
       T(counts_nothing_that_is_not_running),
