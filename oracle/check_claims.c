@@ -16,8 +16,10 @@
  * Operations on the collector change the shadow only by finalizers, which the
  * shadow follows as they come, so that their claims are judged at once. Those
  * of other operations are judged at the end: what the operation has dropped may
- * be dead in it. The shadow loses the entries at the end of the atomic phase in
- * either case, for finalizers and the operation itself come later.
+ * be dead in it. But what is dead at the moment of the claim, by what finalizers
+ * have done so far, may go whatever comes later. The shadow loses the entries at
+ * the end of the atomic phase in either case, for finalizers and the operation
+ * itself come later.
  */
 #include "oracle/check.h"
 
@@ -73,7 +75,8 @@ is_settled(const struct oracle *oracle)
  * root and from what waited before; in a second one those of what is
  * resurrected. */
 static bool
-is_alive(const struct oracle *oracle, const struct oracle_claim *claim)
+is_alive(const struct oracle *oracle, const struct oracle_claim *claim,
+         bool is_settled)
 {
   const struct shadow *shadow = oracle->shadow;
   uint32_t node = claim->dead.node;
@@ -82,11 +85,13 @@ is_alive(const struct oracle *oracle, const struct oracle_claim *claim)
   bool is_second = !shadow_is_reachable(shadow, claim->table) &&
                    shadow_is_held(shadow, claim->table) &&
                    !oracle->finalizers.waited_at_atomic;
-  if (!is_settled(oracle)) {
+  if (!is_settled) {
     is_reachable = is_reachable && shadow_was_reachable(shadow, node);
     is_held = is_held && shadow_was_held(shadow, node);
     is_second = is_second && !shadow_was_reachable(shadow, claim->table);
   }
+  if (claim->sort == CLAIM_SEPARATED)
+    return is_reachable;
   return claim->sort == CLAIM_KEY || is_second ? is_held : is_reachable;
 }
 
@@ -97,7 +102,7 @@ judge_cleared(struct oracle *oracle, const struct oracle_claim *claim)
   bool is_strong = claim->is_strong &&
                    !(shadow_weakness(oracle->shadow, claim->table) & side);
   oracle_applies(oracle, LAW_WEAK_REMOVED_LIVE);
-  if (is_alive(oracle, claim))
+  if (!claim->was_dead && is_alive(oracle, claim, is_settled(oracle)))
     return accuse_removed(oracle, claim, "is alive");
   if (is_strong && oracle->subject->traits->mode_at_atomic)
     return accuse_removed(oracle, claim, "it holds strongly");
@@ -108,10 +113,8 @@ static bool
 judge_separated(struct oracle *oracle, const struct oracle_claim *claim)
 {
   uint32_t node = claim->dead.node;
-  bool may_be_dead =
-      !is_settled(oracle) && !shadow_was_reachable(oracle->shadow, node);
-  if (!oracle_applies(oracle, LAW_FINALIZERS_NOT_DEAD) || may_be_dead ||
-      !shadow_is_reachable(oracle->shadow, node) ||
+  if (!oracle_applies(oracle, LAW_FINALIZERS_NOT_DEAD) || claim->was_dead ||
+      !is_alive(oracle, claim, is_settled(oracle)) ||
       !explain_begin(oracle, LAW_FINALIZERS_NOT_DEAD))
     return true;
   explain_dead(oracle, &claim->dead);
@@ -121,9 +124,30 @@ judge_separated(struct oracle *oracle, const struct oracle_claim *claim)
   return false;
 }
 
+/* Operations that leave frames behind do so before their closers, and what
+ * they hand over, make the collector work. What only those frames held is dead
+ * then, and a finalizer may have brought it back. */
+static bool
+may_be_back(const struct oracle *oracle)
+{
+  const struct oracle_finalizers *it = &oracle->finalizers;
+  switch (oracle->op.code) {
+  case OP_RETURN:
+  case OP_TAILCALL:
+  case OP_ERROR:
+  case OP_CLOSEUP:
+  case OP_COCLOSE:
+    return it->calls > it->calls_before;
+  default:
+    return false;
+  }
+}
+
 static bool
 judge(struct oracle *oracle, const struct oracle_claim *claim)
 {
+  if (may_be_back(oracle))
+    return true;
   shadow_reach(oracle->shadow);
   return claim->sort == CLAIM_SEPARATED ? judge_separated(oracle, claim)
                                         : judge_cleared(oracle, claim);
@@ -144,7 +168,10 @@ keep(struct oracle *oracle, const struct oracle_claim *claim)
   }
   claims->all = room;
   claims->all[claims->count++] = *claim;
-  if (!oracle_is_mutator(oracle))
+  shadow_reach(oracle->shadow);
+  if (oracle_is_mutator(oracle))
+    claims->all[claims->count - 1].was_dead = !is_alive(oracle, claim, true);
+  else
     judge(oracle, claim);
 }
 

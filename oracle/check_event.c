@@ -124,16 +124,19 @@ check_death(struct oracle *oracle, const struct oracle_death *death)
 }
 
 /* An operation that changes the shadow is followed first: what it made
- * unreachable may die in it. All other deaths are judged at once. */
+ * unreachable may die in it. What is not held at the moment, by what finalizers
+ * have done so far, may die whatever comes later. All other deaths are judged
+ * at once. */
 static void
 on_bound_death(struct oracle *oracle, const struct oracle_death *death)
 {
   if (oracle->stage != ORACLE_RUNNING)
     return;
-  if (oracle_is_mutator(oracle))
-    keep_death(oracle, death);
-  else
+  shadow_reach(oracle->shadow);
+  if (!oracle_is_mutator(oracle))
     check_death(oracle, death);
+  else if (shadow_is_held(oracle->shadow, death->node))
+    keep_death(oracle, death);
   check_same_cycle(oracle, death);
 }
 

@@ -445,6 +445,9 @@ may_call(const struct oracle *oracle, struct op op)
   case OP_HEAPLIMIT:
   case OP_OUTOFMEM:
     return false;
+  case OP_YIELD:
+  case OP_RETURN: /* what they hand over may make a subject look at its pace */
+    return true;
   default:
     return op_infos[op.code].flags & (OP_ALLOCATES | OP_STEERS) ||
            shadow_may_close(oracle->shadow, op);

@@ -334,6 +334,7 @@ on_step_end(struct oracle *oracle)
   if (pace->is_lost) {
     pace->is_lost = false;
     pace->estimate = 0;
+    pace->major_base = pace->major_base_next = 0;
     wait_for(oracle, WAITING_UNKNOWN, 0);
     return;
   }

@@ -120,6 +120,7 @@ struct oracle_claim {
   uint32_t table;           /* node of the weak table */
   uint8_t sort;             /* enum oracle_claim_sort */
   bool is_strong;           /* the table was not weak on that side */
+  bool was_dead;            /* at that moment, whatever came later */
 };
 
 struct oracle_claims {
