@@ -6,8 +6,8 @@
  *
  *   weak.removed-live: an entry is removed from a table only if a side on which
  *     the table is weak is dead, and only in the atomic phase. A value is dead
- *     unless it is reachable, a key unless it is held. A table that is itself
- *     only held loses no values that are held;
+ *     unless it is reachable, a key unless it is held; a string never is. A
+ *     table that is itself only held loses no values that are held;
  *   finalizers.not-dead: no object is separated that is reachable before and
  *     after the operation;
  *   weak.resurrected: what is separated has left the values of reachable weak
@@ -55,7 +55,8 @@ accuse_removed(struct oracle *oracle, const struct oracle_claim *claim,
               claim->sort == CLAIM_KEY ? "key" : "value");
   explain_dead(oracle, &claim->dead);
   explain_say(oracle, " %s", why);
-  say_path(oracle, claim->dead.node);
+  if (claim->dead.node != BIND_NO_NODE)
+    say_path(oracle, claim->dead.node);
   explain_end(oracle);
   return false;
 }
@@ -190,6 +191,13 @@ name_claim(const struct oracle *oracle, uint64_t base,
   return node != BIND_NO_NODE;
 }
 
+/* Whether the side is a string, which is held strongly whatever the mode. */
+static bool
+is_string(const struct oracle_claim *claim)
+{
+  return claim->dead.kind <= SUBJECT_KIND_STRING_LONG;
+}
+
 void
 check_keep_cleared(struct oracle *oracle, const struct subject_event *event)
 {
@@ -198,8 +206,12 @@ check_keep_cleared(struct oracle *oracle, const struct subject_event *event)
   if (oracle->stage != ORACLE_RUNNING)
     return;
   claim.table = oracle_node_at(oracle, event->base);
-  if (claim.table == BIND_NO_NODE ||
-      !name_claim(oracle, event->value, &claim) ||
+  if (claim.table == BIND_NO_NODE)
+    return;
+  bool is_known = name_claim(oracle, event->value, &claim);
+  if (is_string(&claim))
+    accuse_removed(oracle, &claim, "is a string");
+  if (!is_known ||
       shadow_kind(oracle->shadow, claim.table) != SUBJECT_KIND_TABLE)
     return;
   claim.is_strong = !(shadow_weakness(oracle->shadow, claim.table) & side);

@@ -116,8 +116,12 @@ static bool
 judge_missing(struct oracle *oracle, uint32_t object, uint32_t node)
 {
   struct missing missing = {.oracle = oracle, .object = object};
+  enum law law = law_of_contents(oracle);
   shadow_visit(oracle->shadow, node, is_shown, &missing);
-  if (!explain_begin(oracle, law_of_contents(oracle)))
+  if (missing.found && missing.label == SUBJECT_LABEL_ENTRY &&
+      law == LAW_CONTENTS && shadow_weakness(oracle->shadow, node))
+    law = LAW_WEAK_REMOVED_LIVE;
+  if (!explain_begin(oracle, law))
     return true;
   say_if_refused(oracle);
   if (missing.found) {
@@ -146,10 +150,35 @@ judge_kind(struct oracle *oracle)
   return false;
 }
 
+/* What only a finalizer can reach and is taken for dead. Of a dead object no
+ * contents are shown. */
+static bool
+judge_held_dead(struct oracle *oracle, uint32_t object, uint32_t node)
+{
+  if (!shadow_marking(oracle->shadow, node) ||
+      !explain_begin(oracle, LAW_FINALIZERS_SAME_CYCLE))
+    return true;
+  explain_surveyed(oracle, object);
+  explain_say(oracle, " is dead before its finalizer is called");
+  explain_end(oracle);
+  return false;
+}
+
+static bool
+is_dead(const struct oracle *oracle, const struct survey_object *object)
+{
+  return oracle->subject->capabilities & SUBJECT_CAN_COLOUR &&
+         object->colour == SUBJECT_WHITE_OTHER &&
+         !(object->flags & SUBJECT_OBJECT_FIXED);
+}
+
 static bool
 judge_object(struct oracle *oracle, uint32_t object, uint32_t node)
 {
   const struct survey *survey = &oracle->survey;
+  if (is_dead(oracle, &survey->objects[object]) &&
+      !shadow_is_reachable(oracle->shadow, node))
+    return judge_held_dead(oracle, object, node);
   if (survey->objects[object].sum == shadow_sum(oracle->shadow, node))
     return true;
   for (uint32_t at = survey->objects[object].first;

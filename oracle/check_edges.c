@@ -101,13 +101,15 @@ accuse_weak(struct oracle *oracle, uint32_t object,
   struct subject_value target = is_key ? edge->key : edge->value;
   bool is_ephemeron = !is_key && edge->value_strength == SUBJECT_EPHEMERON &&
                       !is_dead(oracle, edge->key);
-  if (!explain_begin(oracle, is_ephemeron ? LAW_WEAK_EPHEMERON
-                                          : LAW_WEAK_NOT_REMOVED))
+  enum law law = is_ephemeron ? LAW_WEAK_EPHEMERON : LAW_WEAK_NOT_REMOVED;
+  if (edge->label == SUBJECT_LABEL_ENTRY && edge->key.tag == SUBJECT_OTHER)
+    law = LAW_WEAK_HALF_REMOVED; /* its key was removed alone */
+  if (!explain_begin(oracle, law))
     return true;
   explain_place(oracle, object, edge);
   explain_say(oracle, " still has the dead %s ", is_key ? "key" : "value");
   explain_object(oracle, target.bits);
-  if (is_ephemeron)
+  if (law == LAW_WEAK_EPHEMERON)
     explain_say(oracle, ", though its key is alive");
   explain_end(oracle);
   return false;

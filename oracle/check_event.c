@@ -79,8 +79,8 @@ keep_death(struct oracle *oracle, const struct oracle_death *death)
   oracle->deaths[oracle->death_count++] = *death;
 }
 
-/* Freed in the atomic phase's wake of its own call: what is resurrected for its
- * finalizer lives until the next one. */
+/* What waits for its finalizer, or has been finalized, is dead only when an
+ * atomic phase finds it so after the call. */
 static bool
 check_same_cycle(struct oracle *oracle, const struct oracle_death *death)
 {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a full collection leaves, judged in the survey after it.
+ * What a full collection leaves, and a minor one, judged in the survey after
+ * it.
  *
  *   liveness.garbage: what is held neither before nor after a full collection
  *     is freed in it, or in the n-th one [T];
  *   liveness.finalizer: what is unreachable before and after a full collection
  *     has its finalizer called in it, or in the n-th one [T], if it was owed;
  *   liveness.finalized: what is held no more since its finalizer was called is
- *     freed in the next full collection, or in the n-th one after it [T].
+ *     freed in the next full collection, or in the n-th one after it [T];
+ *   liveness.minor: what is held neither before nor after a minor collection
+ *     and is new or survival is freed in it, unless something old refers to it.
  *
  * What is not held will never be again: only finalizers bring anything back,
  * and what they reach is held. So a collection is counted to each object that
@@ -83,14 +86,27 @@ judge_nodes(struct oracle *oracle)
 
 /* ---- the rest -------------------------------------------------------- */
 
+/* The collections were minor ones: they leave what is old, dead or not, and
+ * what that refers to. */
+static bool
+is_minor(const struct oracle *oracle)
+{
+  return oracle->op.code == OP_MINOR;
+}
+
 /* Whether what the object refers to may stay. */
 static bool
 may_stay(const struct oracle *oracle, uint32_t index)
 {
   const struct survey_object *object = &oracle->survey.objects[index];
-  return !object->base || oracle_node(oracle, index) != BIND_NO_NODE ||
-         object->flags & (SUBJECT_OBJECT_FIXED | SUBJECT_OBJECT_MARKED) ||
-         object->list == SUBJECT_LIST_PENDING || is_newborn(oracle, object);
+  uint32_t node = oracle_node(oracle, index);
+  if (!object->base || is_newborn(oracle, object) ||
+      object->flags & (SUBJECT_OBJECT_FIXED | SUBJECT_OBJECT_MARKED) ||
+      object->list == SUBJECT_LIST_PENDING)
+    return true;
+  if (is_minor(oracle) && object->age > SUBJECT_AGE_SURVIVAL)
+    return true;
+  return node != BIND_NO_NODE && (!is_minor(oracle) || is_held(oracle, node));
 }
 
 static uint32_t
@@ -106,7 +122,8 @@ push(struct oracle *oracle, struct subject_value value, uint32_t count)
   return count + 1;
 }
 
-/* Which objects the strong edges of those that may stay lead to. */
+/* Which objects the edges, but the weak ones, of those that may stay lead
+ * to. */
 static void
 reach_stayers(struct oracle *oracle)
 {
@@ -130,6 +147,18 @@ reach_stayers(struct oracle *oracle)
 }
 
 static bool
+accuse_rest(struct oracle *oracle, enum law law, uint32_t object,
+            const char *what)
+{
+  if (!explain_begin(oracle, law))
+    return true;
+  explain_surveyed(oracle, object);
+  explain_say(oracle, " is unreachable and was not freed by %s", what);
+  explain_end(oracle);
+  return false;
+}
+
+static bool
 judge_rest(struct oracle *oracle)
 {
   struct survey *survey = &oracle->survey;
@@ -139,15 +168,12 @@ judge_rest(struct oracle *oracle)
     struct block *record = &oracle->blocks.records[survey->objects[i].block];
     if (survey->reached[i])
       continue;
+    if (is_minor(oracle))
+      return accuse_rest(oracle, LAW_LIVENESS_MINOR, i, "a minor collection");
     record->survived += 1;
-    if (record->survived < cycles ||
-        !explain_begin(oracle, LAW_LIVENESS_GARBAGE))
-      continue;
-    explain_surveyed(oracle, i);
-    explain_say(oracle, " is referred to by nothing and was not freed by a "
-                        "full collection");
-    explain_end(oracle);
-    return false;
+    if (record->survived >= cycles &&
+        !accuse_rest(oracle, LAW_LIVENESS_GARBAGE, i, "a full collection"))
+      return false;
   }
   return true;
 }
@@ -200,11 +226,15 @@ bool
 check_liveness(struct oracle *oracle)
 {
   const struct oracle_finalizers *finalizers = &oracle->finalizers;
-  bool has_called = finalizers->calls > finalizers->calls_before;
+  bool has_dropped =
+      finalizers->calls > finalizers->calls_before || oracle->has_cleared;
   if (!oracle->collected)
     return true;
   oracle->collected = false;
   shadow_reach(oracle->shadow);
+  if (is_minor(oracle))
+    return has_dropped || !oracle->survey.heap.by_age ||
+           !oracle_applies(oracle, LAW_LIVENESS_MINOR) || judge_rest(oracle);
   return judge_owed(oracle) && judge_nodes(oracle) &&
-         (has_called || oracle->has_cleared || judge_rest(oracle));
+         (has_dropped || judge_rest(oracle));
 }

@@ -289,7 +289,9 @@ oracle_operation_end(struct oracle *oracle, enum subject_status status,
     return;
   if (op_infos[code].flags & OP_STEERS) {
     follow_steering(oracle, status, answer); /* deaths were judged */
-    oracle->collected = code == OP_COLLECT && status == SUBJECT_DONE;
+    oracle->collected = (code == OP_COLLECT ||
+                         (code == OP_MINOR && oracle->op.a > 0)) &&
+                        status == SUBJECT_DONE;
     return;
   }
   if (code == OP_SETUP || code == OP_CLOSE)

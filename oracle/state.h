@@ -215,7 +215,8 @@ struct oracle {
   uint32_t closing_count;
   struct oracle_claims claims;
   struct oracle_finalizers finalizers;
-  bool collected; /* op was a full collection and succeeded; no survey since */
+  bool collected; /* op was a full collection, or minor ones, and succeeded; no
+                   * survey since */
   bool has_cleared; /* in op a pair went because of its value */
 
   struct oracle_finding finding;

@@ -473,7 +473,7 @@ static inline bool
 is_law_of_others(enum law law)
 {
   return (law >= LAW_OLD_TO_YOUNG && law <= LAW_EMERGENCY) ||
-         (law >= LAW_PACING_STOPPED && law <= LAW_LIVENESS_FINALIZED);
+         (law >= LAW_PACING_STOPPED && law <= LAW_LIVENESS_MINOR);
 }
 
 /* The laws that test_oracle_events.c trips; test_oracle.c trips the rest. */
