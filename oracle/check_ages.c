@@ -26,7 +26,9 @@
  *
  * Of events:
  *
- *   ages.change: ages change only as the tables below allow;
+ *   ages.change: ages change only as the tables below allow; inside a
+ *     collection a barrier may be needed for what an old upvalue takes over
+ *     from a coroutine that dies;
  *   ages.minor-frees-old: while cycles go by ages only young objects die.
  *
  * Which kind of cycle is run is what MODE events tell; the ages that it takes
@@ -323,6 +325,8 @@ is_legal_age(const struct oracle *oracle, const struct subject_event *event)
     return ages->is_changing && event->to == SUBJECT_AGE_NEW;
   if (ages->is_changing && is_collecting(oracle))
     return event->to == SUBJECT_AGE_OLD;
+  if (oracle->phase == SUBJECT_PHASE_ATOMIC && event->to == SUBJECT_AGE_OLD0)
+    table = by_barrier;
   return table[event->from] >> event->to & 1;
 }
 

@@ -10,7 +10,8 @@
  *   liveness.finalized: what is held no more since its finalizer was called is
  *     freed in the next full collection, or in the n-th one after it [T];
  *   liveness.minor: what is held neither before nor after a minor collection
- *     and is new or survival is freed in it, unless something old refers to it.
+ *     and is new or survival is freed in it, unless something old refers to it,
+ *     or something that a barrier had marked.
  *
  * What is not held will never be again: only finalizers bring anything back,
  * and what they reach is held. So a collection is counted to each object that
@@ -94,6 +95,14 @@ is_minor(const struct oracle *oracle)
   return oracle->op.code == OP_MINOR;
 }
 
+/* A barrier has marked it since the collection before the last one. */
+static bool
+was_marked(const struct oracle *oracle, const struct survey_object *object)
+{
+  return oracle->blocks.records[object->block].darkened + 1 >=
+         oracle->ages.collection;
+}
+
 /* Whether what the object refers to may stay. */
 static bool
 may_stay(const struct oracle *oracle, uint32_t index)
@@ -104,7 +113,8 @@ may_stay(const struct oracle *oracle, uint32_t index)
       object->flags & (SUBJECT_OBJECT_FIXED | SUBJECT_OBJECT_MARKED) ||
       object->list == SUBJECT_LIST_PENDING)
     return true;
-  if (is_minor(oracle) && object->age > SUBJECT_AGE_SURVIVAL)
+  if (is_minor(oracle) &&
+      (object->age > SUBJECT_AGE_SURVIVAL || was_marked(oracle, object)))
     return true;
   return node != BIND_NO_NODE && (!is_minor(oracle) || is_held(oracle, node));
 }

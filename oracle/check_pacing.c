@@ -179,6 +179,14 @@ percentage(uint64_t bytes, uint32_t percent)
   return bytes / PERCENT * percent;
 }
 
+static void
+wait_for_minor(struct oracle *oracle)
+{
+  uint32_t percent = parameter(oracle, OP_PARAMETER_MINORMUL);
+  oracle->pace.percent = percent;
+  wait_for(oracle, WAITING_MINOR, percentage(in_use(oracle), percent));
+}
+
 /* ---- work ------------------------------------------------------------ */
 
 static bool
@@ -296,6 +304,7 @@ on_step_begin(struct oracle *oracle)
   pace->has_allocated = false;
   pace->step_bytes = in_use(oracle);
   pace->is_atomic = false;
+  pace->has_ended = false;
   pace->has_changed_mode = false;
 }
 
@@ -352,6 +361,8 @@ on_step_end(struct oracle *oracle)
                   !is_asked(oracle);
   if (!sets_debt(oracle))
     wait_for(oracle, WAITING_UNKNOWN, 0);
+  else if (pace->waiting == WAITING_MINOR && pace->has_ended)
+    wait_for_minor(oracle); /* finalizers may have created something since */
   else if (oracle->phase != SUBJECT_PHASE_PAUSE && is_incremental(oracle) &&
            oracle->ages.mode == OP_MODE_INCREMENTAL)
     wait_for(oracle,
@@ -383,13 +394,12 @@ static void
 on_collection_end(struct oracle *oracle)
 {
   struct oracle_pace *pace = &oracle->pace;
-  uint32_t percent = parameter(oracle, OP_PARAMETER_MINORMUL);
+  pace->has_ended = true;
   wait_for(oracle, WAITING_UNKNOWN, 0);
   if ((pace->has_changed_mode && !is_asked(oracle)) || !oracle->in_operation ||
       !oracle->subject->traits->minor_of_total)
     return;
-  pace->percent = percent;
-  wait_for(oracle, WAITING_MINOR, percentage(in_use(oracle), percent));
+  wait_for_minor(oracle);
 }
 
 static void

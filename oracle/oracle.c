@@ -97,7 +97,8 @@ oracle_begin(struct oracle *oracle, const struct subject *subject, bool large,
   oracle->in_operation = false;
   oracle->is_stale = true;
   oracle->refused = 0;
-  oracle->ages = (struct oracle_ages){.mode = OP_MODE_INCREMENTAL};
+  oracle->ages =
+      (struct oracle_ages){.mode = OP_MODE_INCREMENTAL, .collection = 1};
   oracle->emergency = (struct oracle_emergency){.size = 0};
   check_pace_start(oracle);
   oracle->number_before = 0;

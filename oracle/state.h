@@ -78,6 +78,7 @@ struct oracle_pace {
   bool is_lost;        /* a collection has been made inside of it */
   bool was_bad;        /* the last collection may have been a bad major one */
   bool is_atomic;      /* the micro-step has passed the atomic phase */
+  bool has_ended; /* it has come to the end of a collection by ages */
   bool has_changed_mode;
   bool is_due;         /* it is a paced one */
   bool began_by_age;

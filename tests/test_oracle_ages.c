@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The laws of ages, and that of emergency collections: each is tripped by a
- * heap or by events drawn by hand, and left alone by a near miss.
+ * The laws of ages, of what minor collections leave, and of emergency
+ * collections: each is tripped by a heap or by events drawn by hand, and left
+ * alone by a near miss.
  */
 #include "tests/oracle_fixture.h"
 
@@ -9,7 +10,8 @@
 static const enum law laws[] = {
     LAW_OLD_TO_YOUNG,  LAW_RECENT_TO_NEW, LAW_AGE_COLOUR,
     LAW_AGE_TOUCHED,   LAW_AGE_SEGMENT,   LAW_AGE_CHANGE,
-    LAW_MINOR_FREES_OLD, LAW_AGE_INCREMENTAL, LAW_EMERGENCY};
+    LAW_MINOR_FREES_OLD, LAW_AGE_INCREMENTAL, LAW_EMERGENCY,
+    LAW_LIVENESS_MINOR};
 
 static void
 age(struct drawn *drawn, uint8_t to)
@@ -366,6 +368,33 @@ test_ages_finds_changes_that_are_not_due(void **state)
   expect_finding(LAW_AGE_CHANGE);
 }
 
+/* What an old upvalue takes over from a coroutine that dies is made old while
+ * the mark goes on; later it is too late. */
+static void
+test_ages_lets_the_atomic_phase_make_old0(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  rest(&string);
+  operate(OP_NEWTABLE, 2, 0, 0);
+  struct drawn *young = draw(SUBJECT_KIND_TABLE);
+  begin_operation(OP_MINOR, 1, 0, 0);
+  step(SUBJECT_EVENT_STEP_BEGIN);
+  pass(SUBJECT_PHASE_ATOMIC);
+  age(young, SUBJECT_AGE_OLD0);
+  assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
+  pass(SUBJECT_PHASE_SWEEP);
+  age(young, SUBJECT_AGE_OLD1);
+  assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
+  rest(&string);
+  operate(OP_NEWTABLE, 2, 0, 0);
+  young = draw(SUBJECT_KIND_TABLE);
+  begin_operation(OP_MINOR, 1, 0, 0);
+  begin_minor();
+  age(young, SUBJECT_AGE_OLD0);
+  expect_finding(LAW_AGE_CHANGE);
+}
+
 static void
 test_ages_finds_what_does_not_grow_older(void **state)
 {
@@ -483,6 +512,98 @@ test_ages_finds_phases_of_another_mode(void **state)
   pass(SUBJECT_PHASE_PROPAGATE);
   tell_phase(SUBJECT_PHASE_PROPAGATE, SUBJECT_PHASE_ATOMIC);
   expect_finding(LAW_PHASE_CHANGE);
+}
+
+/* ---- what minor collections leave ------------------------------------ */
+
+/* A new table in r2, and an old one in r0. */
+static struct drawn *
+rest_with_young(struct drawn **ret_young)
+{
+  struct drawn *string;
+  struct drawn *table = rest(&string);
+  operate(OP_NEWTABLE, 2, 0, 0);
+  *ret_young = draw(SUBJECT_KIND_TABLE);
+  draw_register(2, to(*ret_young));
+  expect_clean();
+  return table;
+}
+
+static void
+drop_young(void)
+{
+  operate(OP_NIL, 2, 0, 0);
+  thread->edge_count -= 1;
+  expect_clean();
+}
+
+static void
+survive(struct drawn *young)
+{
+  begin_operation(OP_MINOR, 1, 0, 0);
+  begin_minor();
+  age(young, SUBJECT_AGE_SURVIVAL);
+  end_minor();
+  end_operation(SUBJECT_DONE);
+}
+
+static void
+test_liveness_finds_young_garbage(void **state)
+{
+  struct drawn *young;
+  (void)state;
+  rest_with_young(&young);
+  survive(young); /* in use */
+  expect_clean();
+  rest_with_young(&young);
+  drop_young();
+  operate(OP_MINOR, 0, 0, 0); /* no collection */
+  expect_clean();
+  survive(young);
+  expect(LAW_LIVENESS_MINOR);
+  expect_text("minor collection");
+}
+
+static void
+test_liveness_lets_barriers_keep_young_garbage(void **state)
+{
+  struct drawn *young;
+  (void)state;
+  rest_with_young(&young);
+  recolour(young, SUBJECT_WHITE_CURRENT, SUBJECT_GREY);
+  paint(young, SUBJECT_GREY);
+  list_grey(young);
+  drop_young();
+  page.grey_count -= 1;
+  paint(young, SUBJECT_WHITE_CURRENT);
+  survive(young);
+  expect_clean();
+}
+
+static void
+test_liveness_lets_old_garbage_keep_young(void **state)
+{
+  struct drawn *young;
+  (void)state;
+  struct drawn *table = rest_with_young(&young);
+  operate(OP_SETI, 0, 2, 2);
+  draw_edge(table, SUBJECT_LABEL_ENTRY, 2, to(young));
+  recolour(table, SUBJECT_BLACK, SUBJECT_GREY);
+  age(table, SUBJECT_AGE_TOUCHED1);
+  paint(table, SUBJECT_GREY);
+  list_grey(table);
+  drop_young();
+  operate(OP_NIL, 0, 0, 0);
+  thread->edges[0].value = (struct subject_value){.tag = SUBJECT_NIL};
+  expect_clean();
+  begin_operation(OP_MINOR, 1, 0, 0);
+  begin_minor();
+  age(young, SUBJECT_AGE_SURVIVAL);
+  age(table, SUBJECT_AGE_TOUCHED2);
+  paint(table, SUBJECT_BLACK);
+  end_minor();
+  end_operation(SUBJECT_DONE);
+  expect_clean();
 }
 
 /* ---- emergencies ----------------------------------------------------- */
@@ -644,10 +765,14 @@ main(void)
       T(ages_finds_young_in_a_part_of_old_ones),
       T(ages_finds_parts_out_of_order),
       T(ages_finds_changes_that_are_not_due),
+      T(ages_lets_the_atomic_phase_make_old0),
       T(ages_finds_what_does_not_grow_older),
       T(ages_finds_old_that_a_minor_collection_frees),
       T(ages_finds_ages_in_incremental_cycles),
       T(ages_finds_phases_of_another_mode),
+      T(liveness_finds_young_garbage),
+      T(liveness_lets_barriers_keep_young_garbage),
+      T(liveness_lets_old_garbage_keep_young),
       T(emergency_that_is_due_is_no_finding),
       T(emergency_that_is_missing_is_found),
       T(emergency_that_is_not_whole_is_found),

@@ -436,6 +436,31 @@ test_minor_collection_comes_when_due(void **state)
   expect_text("no collection was made");
 }
 
+/* What finalizers create in the step counts as in use after it. */
+static void
+test_minor_collection_waits_from_the_end_of_its_step(void **state)
+{
+  (void)state;
+  start_generational();
+  begin_operation(OP_MINOR, 1, 0, 0);
+  step(SUBJECT_EVENT_STEP_BEGIN);
+  pass(SUBJECT_PHASE_ATOMIC);
+  pass(SUBJECT_PHASE_SWEEP);
+  pass(SUBJECT_PHASE_SWEEP_FINALIZABLE);
+  pass(SUBJECT_PHASE_SWEEP_PENDING);
+  pass(SUBJECT_PHASE_SWEEP_END);
+  pass(SUBJECT_PHASE_PROPAGATE);
+  draw_part(globals, BALLAST);
+  step(SUBJECT_EVENT_STEP_END);
+  end_operation(SUBJECT_DONE);
+  create(BALLAST / 5);
+  create(0);
+  expect_none();
+  create(BALLAST / 5 + STATE);
+  create(0);
+  expect_finding(LAW_PACING_MINOR);
+}
+
 static void
 test_minor_steps_are_as_many_as_asked(void **state)
 {
@@ -529,6 +554,7 @@ main(void)
       T(explicit_work_is_done),
       T(restart_makes_a_step_due),
       T(minor_collection_comes_when_due),
+      T(minor_collection_waits_from_the_end_of_its_step),
       T(minor_steps_are_as_many_as_asked),
       T(minor_collections_come_back),
       T(major_collection_comes_when_due),
