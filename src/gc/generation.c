@@ -166,12 +166,8 @@ grow_older(struct gc_heap *heap, struct gc_object *object,
 
 /* Whether a fault keeps a dead object. */
 static bool
-is_spared(struct gc_heap *heap, struct gc_object *object)
+is_spared(const struct gc_heap *heap, const struct gc_object *object)
 {
-  if (GC_FAULTY(heap, MINOR_FREES_NOTHING)) {
-    gc_set_colour(heap, object, GC_WHITE_CURRENT);
-    return true;
-  }
   return GC_FAULTY(heap, SURVIVAL_UNSWEPT) && object->age == GC_AGE_SURVIVAL;
 }
 
@@ -200,15 +196,11 @@ sweep_young(struct gc_heap *heap, struct gc_object **link,
 static void
 sweep_all(struct gc_heap *heap)
 {
-  struct gc_object *old1 = heap->old1;
   struct gc_object **survival;
   struct gc_object **end;
 
-  if (GC_FAULTY(heap, MINOR_FREES_OLD)) {
-    old1 = NULL;
-  }
   survival = sweep_young(heap, &heap->all, heap->survival, &heap->first_old1);
-  end = sweep_young(heap, survival, old1, &heap->first_old1);
+  end = sweep_young(heap, survival, heap->old1, &heap->first_old1);
   heap->really_old = segment_at(end, survival,
                                 GC_FAULTY(heap, SEGMENT_REALLY_OLD));
   heap->old1 = segment_at(survival, &heap->all,
@@ -353,9 +345,7 @@ requeue(struct gc_heap *heap, struct gc_object *object)
     return;
   }
   gc_set_age(heap, object, GC_AGE_OLD);
-  if (GC_FAULTY(heap, MINOR_FREES_OLD)) {
-    gc_set_colour(heap, object, GC_WHITE_CURRENT);
-  } else if (!GC_FAULTY(heap, OLD1_NOT_QUEUED)) {
+  if (!GC_FAULTY(heap, OLD1_NOT_QUEUED)) {
     gc_mark_requeue(heap, object);
   }
 }
@@ -380,6 +370,15 @@ requeue_old1(struct gc_heap *heap)
   requeue_list(heap, heap->pending, NULL);
 }
 
+static void
+mark_new(struct gc_heap *heap)
+{
+  for (struct gc_object *object = heap->all; object != heap->survival;
+       object = object->next) {
+    gc_mark_object(heap, object);
+  }
+}
+
 static size_t
 minor(struct gc_heap *heap)
 {
@@ -388,6 +387,9 @@ minor(struct gc_heap *heap)
 
   GC_ASSERT(heap->phase == GC_PHASE_PROPAGATE);
   requeue_old1(heap);
+  if (GC_FAULTY(heap, MINOR_FREES_NOTHING)) {
+    mark_new(heap);
+  }
   cost = gc_mark_atomic(heap);
   gc_set_phase(heap, GC_PHASE_SWEEP);
   sweep_all(heap);

@@ -603,7 +603,9 @@ remark_open_upvalues(struct gc_heap *heap, struct gc_thread *thread)
     cost++;
     if (!gc_is_white(&upvalue->head)
         && !GC_FAULTY(heap, REMARK_OPEN_UPVALUES)) {
-      gc_mark_value(heap, upvalue->slot);
+      if (!GC_FAULTY(heap, MINOR_FREES_OLD)) {
+        gc_mark_value(heap, upvalue->slot);
+      }
       if (gc_value_is_object(upvalue->slot)
           && !GC_FAULTY(heap, UPVALUE_CLOSED_UNAGED)) {
         gc_age_child(heap, &upvalue->head, upvalue->slot->as.object);
