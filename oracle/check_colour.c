@@ -167,7 +167,6 @@ judge_pause(struct oracle *oracle, uint32_t index,
 {
   bool is_excepted = object->flags & SUBJECT_OBJECT_FIXED ||
                      object->list == SUBJECT_LIST_FIXED ||
-                     object->list == SUBJECT_LIST_FINALIZABLE ||
                      (object->list == SUBJECT_LIST_PENDING &&
                       !oracle->subject->traits->pending_swept);
   if (oracle->survey.heap.phase != SUBJECT_PHASE_PAUSE || is_excepted ||

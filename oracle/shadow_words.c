@@ -172,10 +172,12 @@ seek(void *user, uint8_t label, struct shadow_value key,
   struct sought *sought = user;
   struct shadow_value node = shadow_of_node(sought->id);
 
-  bool is_value = shadow_same(value, node) && !(sought->weak & OP_WEAK_VALUES);
+  /* A table is weak in its entries; its metatable is none of them. */
+  int32_t weak = label == SUBJECT_LABEL_ENTRY ? sought->weak : OP_WEAK_NONE;
+  bool is_value = shadow_same(value, node) && !(weak & OP_WEAK_VALUES);
 
   sought->is_key = !is_value && shadow_same(key, node) &&
-                   !(sought->weak & OP_WEAK_KEYS);
+                   !(weak & OP_WEAK_KEYS);
   sought->is_found = sought->is_key || is_value;
   sought->label = label;
   sought->key = key;

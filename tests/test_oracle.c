@@ -681,10 +681,10 @@ test_oracle_finds_grey_in_the_pause(void **state)
   struct drawn *name = draw(SUBJECT_KIND_TABLE);
   (void)state;
   paint(name, SUBJECT_BLACK);
-  name->object.list = SUBJECT_LIST_FINALIZABLE;
+  name->object.list = SUBJECT_LIST_FIXED;
   expect_clean();
   paint(name, SUBJECT_GREY);
-  name->object.list = SUBJECT_LIST_ALL;
+  name->object.list = SUBJECT_LIST_FINALIZABLE;
   expect(LAW_PAUSE_WHITE);
 }
 

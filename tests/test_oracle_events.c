@@ -302,6 +302,28 @@ test_oracle_finds_a_sweep_step_beyond_its_batch(void **state)
   expect_finding(LAW_STEP_SIZE);
 }
 
+/* ---- weak tables ----------------------------------------------------- */
+
+static void
+tell_cleared(const struct drawn *table, const struct drawn *value)
+{
+  tell((struct subject_event){.type = SUBJECT_EVENT_CLEARED,
+                              .base = table->object.base,
+                              .value = value->object.base});
+}
+
+static void
+test_oracle_finds_an_entry_removed_for_a_string(void **state)
+{
+  struct drawn *string, *table = make_pair(&string);
+  (void)state;
+  tell_cleared(table, draw(SUBJECT_KIND_TABLE)); /* the shadow knows it not */
+  expect_clean();
+  tell_cleared(table, string);
+  expect_finding(LAW_WEAK_REMOVED_LIVE);
+  expect_text("is a string");
+}
+
 /* ---- memory ---------------------------------------------------------- */
 
 static void
@@ -752,6 +774,7 @@ main(void)
       T(finds_a_birth_in_the_atomic_phase),
       T(finds_two_objects_visited_in_one_step),
       T(finds_a_sweep_step_beyond_its_batch),
+      T(finds_an_entry_removed_for_a_string),
       T(finds_a_wrong_byte_count),
       T(finds_a_free_of_wrong_size),
       T(finds_a_bad_free),

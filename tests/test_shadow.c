@@ -876,6 +876,9 @@ test_shadow_paths_lead_to_nodes(void **state)
   expect_path(shadow, GLOBALS, "globals");
   expect_path(shadow, SHADOW_MAIN, "main");
   expect_path(shadow, 6, "globals.g3[1].metatable");
+  run(shadow, "getglobal r0 3; geti r1 r0 1; getmeta r1 r1; setmode r1 v; "
+              "settop 0");
+  expect_path(shadow, 6, "globals.g3[1].metatable");
   run(shadow, "lstr r0 1 4; getglobal r1 3; newud r2 0 2; set r1 r2 r0; "
               "setuv r2 1 r1; nil r2");
   expect_path(shadow, 7, "globals.g3.key");

@@ -75,7 +75,7 @@ end_of(struct gc_object **link)
 static void
 whiten_if_sweeping(struct gc_heap *heap, struct gc_object *object)
 {
-  if (gc_is_sweeping(heap) && !GC_FAULTY(heap, MOVED_NOT_WHITENED)) {
+  if (gc_is_sweeping(heap)) {
     gc_set_colour(heap, object, GC_WHITE_CURRENT);
   }
 }
@@ -302,6 +302,10 @@ gc_finalize_call(struct gc_heap *heap)
     }
   }
   call(heap, finalizer->as.native, object);
+  if (GC_FAULTY(heap, FINALIZED_FREED) && heap->all == object) {
+    gc_segments_leave(heap, object);
+    gc_free_first(heap, &heap->all);
+  }
 }
 
 void

@@ -655,6 +655,7 @@ resurrect(struct gc_heap *heap)
        object != NULL && GC_FAULTY(heap, RESURRECTED_SHALLOW);
        object = object->next) {
     if (gc_is_white(object)) {
+      gc_set_colour(heap, object, GC_GREY);
       gc_set_colour(heap, object, GC_BLACK);
     }
   }
