@@ -218,7 +218,8 @@ explain_dead(struct oracle *oracle, const struct oracle_death *death)
   if (object) {
     object->number = death->number;
     object->kind = death->kind;
-    object->node = death->node;
+    if (death->node != BIND_NO_NODE)
+      object->node = death->node;
     object->live = false;
   }
   explain_say(oracle, "%s #%" PRIu32, oracle_kind_text(death->kind),
