@@ -16,10 +16,10 @@
  * Operations on the collector change the shadow only by finalizers, which the
  * shadow follows as they come, so that their claims are judged at once. Those
  * of other operations are judged at the end: what the operation has dropped may
- * be dead in it. But what is dead at the moment of the claim, by what finalizers
- * have done so far, may go whatever comes later. The shadow loses the entries at
- * the end of the atomic phase in either case, for finalizers and the operation
- * itself come later.
+ * be dead in it. But what is dead at the moment of the claim, by what
+ * finalizers have done so far, may go whatever comes later. The shadow loses
+ * the entries at the end of the atomic phase in either case, for finalizers and
+ * the operation itself come later.
  */
 #include "oracle/check.h"
 
