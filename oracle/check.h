@@ -82,6 +82,8 @@ void check_finalizer(struct oracle *oracle, const struct subject_event *event);
 void check_finalized(struct oracle *oracle, const struct subject_event *event);
 void check_call_birth(struct oracle *oracle, const struct subject_event *event);
 void check_finalizers_atomic(struct oracle *oracle);
+/* Whether the node waits, and did when the operation began. */
+bool check_has_waited(const struct oracle *oracle, uint32_t node);
 void check_finalizers_clear(struct oracle *oracle); /* a new stream */
 void check_finalizers_begin(struct oracle *oracle, struct op op);
 bool check_finalizers_end(struct oracle *oracle, enum subject_status status);

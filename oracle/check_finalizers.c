@@ -90,6 +90,16 @@ is_waiting(const struct oracle_finalizers *it)
   return it->head < it->count;
 }
 
+bool
+check_has_waited(const struct oracle *oracle, uint32_t node)
+{
+  const struct oracle_finalizers *it = &oracle->finalizers;
+  for (uint32_t at = it->head; at < it->count; at++)
+    if (it->pending[at].node == node)
+      return it->pending[at].batch <= it->batch_before;
+  return false;
+}
+
 static void
 wait_for(struct oracle *oracle, uint32_t node)
 {
@@ -461,6 +471,7 @@ check_finalizers_begin(struct oracle *oracle, struct op op)
   it->may_call = may_call(oracle, op);
   it->calls_before = it->calls;
   it->waited = is_waiting(it);
+  it->batch_before = it->batch;
   it->errors = 0;
   it->warnings = 0;
   it->refused = 0;

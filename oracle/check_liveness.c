@@ -203,21 +203,23 @@ is_overdue(const struct oracle *oracle, uint32_t node, uint32_t block)
 }
 
 /* What waited already when the collection began is a root of it: what only
- * that reaches is found dead by the next one. Where memory was refused, calls
- * may have been put off for want of room. */
+ * that reaches is found dead by the next one, but itself it is called. Where
+ * memory was refused, calls may have been put off for want of room. */
 static bool
 judge_owed(struct oracle *oracle)
 {
   const uint32_t *ids;
   uint32_t count = shadow_owed(oracle->shadow, &ids);
-  if (oracle->finalizers.waited || oracle->refused)
+  if (oracle->refused)
     return true;
   if (count || oracle->finalizers.calls > oracle->finalizers.calls_before)
     oracle_applies(oracle, LAW_LIVENESS_FINALIZER);
   for (uint32_t i = 0; i < count; i++) {
     uint32_t block = bind_block(&oracle->binding, ids[i]);
     struct block *record = &oracle->blocks.records[block];
-    if (!block || !is_overdue(oracle, ids[i], block))
+    if (!block || !is_overdue(oracle, ids[i], block) ||
+        (oracle->finalizers.waited &&
+         !check_has_waited(oracle, ids[i])))
       continue;
     record->waited += 1;
     if (record->waited < oracle->subject->traits->cycles_finalizer ||

@@ -150,6 +150,7 @@ struct oracle_finalizers {
   struct oracle_pending *pending; /* owns capacity */
   uint32_t head, sorted, count, capacity;
   uint32_t batch;           /* of atomic phases */
+  uint32_t batch_before;    /* ... when the operation began */
   uint32_t calls;           /* number of the last call, from 1 */
   uint32_t calls_at_atomic; /* ... when an atomic phase began last */
   uint32_t calls_before;    /* ... when the operation began */

@@ -259,7 +259,7 @@ $maybe_string,\"signature\":$maybe_string\}"
 
 @test "run: a crash is a verdict, and the others are still run" {
   need_faults
-  printf 'failalloc 0\nnewtable r0 0 0\n' >b.pen
+  printf 'outofmem 0\nnewtable r0 0 0\n' >b.pen
   echo nil r0 >a.pen
   echo nil r0 >c.pen
   run -1 --separate-stderr "$penumbra" run --json \

@@ -151,7 +151,8 @@ gc_barrier_back(struct gc_heap *heap, struct gc_object *parent,
 {
   bool taken;
 
-  if (is_dropped(heap, dropped_by)) {
+  if (is_dropped(heap, dropped_by)
+      || (GC_FAULTY(heap, TOUCHED2_UNSEEN) && parent->age == GC_AGE_TOUCHED2)) {
     return;
   }
   taken = is_needed(heap, parent, child);

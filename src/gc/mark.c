@@ -291,7 +291,7 @@ mark_values(struct gc_heap *heap, const struct gc_value *values,
 static void
 visit_node(struct gc_heap *heap, struct gc_node *node)
 {
-  if (node->value.tag == GC_TAG_NIL) {
+  if (node->value.tag == GC_TAG_NIL && !GC_FAULTY(heap, REMOVED_KEY_MARKED)) {
     gc_node_clear_key(node);
     return;
   }
@@ -388,6 +388,9 @@ live_slots(const struct gc_heap *heap, const struct gc_thread *thread)
 
   if (GC_FAULTY(heap, STACK_VISIT_LIMIT) && thread->top > FAULTY_LIMIT) {
     return FAULTY_LIMIT;
+  }
+  if (GC_FAULTY(heap, DEAD_SLOTS_MARKED)) {
+    return thread->stack_size;
   }
   return thread->top;
 }
