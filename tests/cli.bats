@@ -509,7 +509,7 @@ pad_store() {
 
 @test "shrink: crashes count" {
   need_faults
-  { padding; printf 'failalloc 0\nnewtable r0 0 0\n'; padding; } >b.pen
+  { padding; printf 'outofmem 0\nnewtable r0 0 0\n'; padding; } >b.pen
   run -1 "$penumbra" run --json --fault allocation-unchecked b.pen
   [[ $output == *'"law":"process.crash"'* ]]
   run -0 --separate-stderr "$penumbra" shrink --fault allocation-unchecked \
