@@ -42,6 +42,16 @@ struct pass {
 
 /* ---- accusations ----------------------------------------------------- */
 
+/* The law that an edge to something freed or dead breaks: where the key of the
+ * entry was removed alone, it is that. */
+static enum law
+law_of(const struct subject_edge *edge, enum law law)
+{
+  bool is_half = edge->label == SUBJECT_LABEL_ENTRY &&
+                 edge->key.tag == SUBJECT_OTHER;
+  return is_half ? LAW_WEAK_HALF_REMOVED : law;
+}
+
 static bool
 is_dead(const struct oracle *oracle, struct subject_value value)
 {
@@ -66,7 +76,7 @@ accuse_target(struct oracle *oracle, uint32_t object,
   uint64_t target = is_key ? edge->key.bits : edge->value.bits;
   uint32_t block = blocks_find(&oracle->blocks, target);
   bool is_lost = block && !is_part(oracle, block);
-  enum law law = is_lost ? LAW_UNOWNED : LAW_DANGLING;
+  enum law law = is_lost ? LAW_UNOWNED : law_of(edge, LAW_DANGLING);
   if (!explain_begin(oracle, law))
     return true;
   if (is_key)
@@ -102,9 +112,7 @@ accuse_weak(struct oracle *oracle, uint32_t object,
   bool is_ephemeron = !is_key && edge->value_strength == SUBJECT_EPHEMERON &&
                       !is_dead(oracle, edge->key);
   enum law law = is_ephemeron ? LAW_WEAK_EPHEMERON : LAW_WEAK_NOT_REMOVED;
-  if (edge->label == SUBJECT_LABEL_ENTRY && edge->key.tag == SUBJECT_OTHER)
-    law = LAW_WEAK_HALF_REMOVED; /* its key was removed alone */
-  if (!explain_begin(oracle, law))
+  if (!explain_begin(oracle, law_of(edge, law)))
     return true;
   explain_place(oracle, object, edge);
   explain_say(oracle, " still has the dead %s ", is_key ? "key" : "value");
@@ -123,7 +131,8 @@ accuse_colour(struct oracle *oracle, uint32_t object,
   struct subject_value target = is_key ? edge->key : edge->value;
   const struct survey_object *parent = &oracle->survey.objects[object];
   bool is_kept = keeps_white_out(&oracle->survey, parent);
-  enum law law = is_kept ? LAW_BLACK_TO_WHITE : LAW_LIVE_TO_DEAD;
+  enum law law =
+      is_kept ? LAW_BLACK_TO_WHITE : law_of(edge, LAW_LIVE_TO_DEAD);
   if (is_part(oracle, blocks_find(&oracle->blocks, target.bits)))
     return accuse_target(oracle, object, edge, is_key);
   if ((is_key ? edge->key_strength : edge->value_strength) != SUBJECT_STRONG)

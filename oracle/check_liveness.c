@@ -11,7 +11,10 @@
  *     freed in the next full collection, or in the n-th one after it [T];
  *   liveness.minor: what is held neither before nor after a minor collection
  *     and is new or survival is freed in it, unless something old refers to it,
- *     or something that a barrier had marked.
+ *     or something that a barrier had marked;
+ *   weak.not-removed: after a full collection no table has an entry of which a
+ *     weak side is not held. That is looked for where something else was not
+ *     freed: the entry may be the reason.
  *
  * What is not held will never be again: only finalizers bring anything back,
  * and what they reach is held. So a collection is counted to each object that
@@ -45,6 +48,72 @@ is_newborn(const struct oracle *oracle, const struct survey_object *object)
   return object->number > oracle->number_before;
 }
 
+/* Owed since before the operation, and dead all the time: not marked again by
+ * its finalizer in it. */
+static bool
+is_overdue(const struct oracle *oracle, uint32_t node, uint32_t block)
+{
+  const struct block *record = &oracle->blocks.records[block];
+  return !shadow_was_reachable(oracle->shadow, node) &&
+         !shadow_is_reachable(oracle->shadow, node) &&
+         record->number <= oracle->number_before &&
+         record->call <= oracle->finalizers.calls_before;
+}
+
+/* A weak side of an entry that should have gone. */
+static bool
+is_kept(const struct oracle *oracle, struct shadow_value value, bool is_weak)
+{
+  if (!is_weak || !shadow_is_collectable(value))
+    return false;
+  uint32_t node = (uint32_t)value.bits;
+  uint32_t block = bind_block(&oracle->binding, node);
+  if (shadow_marking(oracle->shadow, node))
+    return is_overdue(oracle, node, block);
+  return oracle->blocks.records[block].number <= oracle->number_before &&
+         !is_held(oracle, node);
+}
+
+static bool
+accuse_entry(struct oracle *oracle, uint32_t object, int32_t weak)
+{
+  const struct survey *survey = &oracle->survey;
+  const struct survey_object *table = &survey->objects[object];
+  for (uint32_t at = table[0].first; at < table[1].first; at++) {
+    const struct subject_edge *edge = &survey->edges[at];
+    bool is_entry =
+        edge->label == SUBJECT_LABEL_ENTRY &&
+        (is_kept(oracle, bind_key(oracle, edge), weak & OP_WEAK_KEYS) ||
+         is_kept(oracle, bind_value(oracle, edge), weak & OP_WEAK_VALUES));
+    if (!is_entry || !explain_begin(oracle, LAW_WEAK_NOT_REMOVED))
+      continue;
+    explain_place(oracle, object, edge);
+    explain_say(oracle, " outlived a full collection with ");
+    explain_value(oracle, edge->value);
+    explain_say(oracle, ", and a weak side of it is unreachable");
+    explain_end(oracle);
+    return false;
+  }
+  return true;
+}
+
+/* Something was not freed: a weak table may have held it. */
+static bool
+judge_entries(struct oracle *oracle)
+{
+  const struct survey *survey = &oracle->survey;
+  for (uint32_t i = 0; i < survey->object_count; i++) {
+    uint32_t node = oracle_node(oracle, i);
+    if (node == BIND_NO_NODE || survey->objects[i].kind != SUBJECT_KIND_TABLE ||
+        !is_held(oracle, node))
+      continue;
+    int32_t weak = shadow_weakness(oracle->shadow, node);
+    if (weak != OP_WEAK_NONE && !accuse_entry(oracle, i, weak))
+      return false;
+  }
+  return true;
+}
+
 static bool
 judge_node(struct oracle *oracle, uint32_t object, uint32_t node)
 {
@@ -57,7 +126,11 @@ judge_node(struct oracle *oracle, uint32_t object, uint32_t node)
   if (is_newborn(oracle, shown) || is_held(oracle, node))
     return true;
   record->survived += 1;
-  if (record->survived < cycles || !explain_begin(oracle, law))
+  if (record->survived < cycles)
+    return true;
+  if (!judge_entries(oracle))
+    return false;
+  if (!explain_begin(oracle, law))
     return true;
   explain_surveyed(oracle, object);
   explain_say(oracle, record->call ? " has been finalized, is unreachable and "
@@ -190,18 +263,6 @@ judge_rest(struct oracle *oracle)
 
 /* ---- finalizers ------------------------------------------------------ */
 
-/* Owed since before the operation, and dead all the time: not marked again by
- * its finalizer in it. */
-static bool
-is_overdue(const struct oracle *oracle, uint32_t node, uint32_t block)
-{
-  const struct block *record = &oracle->blocks.records[block];
-  return !shadow_was_reachable(oracle->shadow, node) &&
-         !shadow_is_reachable(oracle->shadow, node) &&
-         record->number <= oracle->number_before &&
-         record->call <= oracle->finalizers.calls_before;
-}
-
 /* What waited already when the collection began is a root of it: what only
  * that reaches is found dead by the next one, but itself it is called. Where
  * memory was refused, calls may have been put off for want of room. */
@@ -218,12 +279,14 @@ judge_owed(struct oracle *oracle)
     uint32_t block = bind_block(&oracle->binding, ids[i]);
     struct block *record = &oracle->blocks.records[block];
     if (!block || !is_overdue(oracle, ids[i], block) ||
-        (oracle->finalizers.waited &&
-         !check_has_waited(oracle, ids[i])))
+        (oracle->finalizers.waited && !check_has_waited(oracle, ids[i])))
       continue;
     record->waited += 1;
-    if (record->waited < oracle->subject->traits->cycles_finalizer ||
-        !explain_begin(oracle, LAW_LIVENESS_FINALIZER))
+    if (record->waited < oracle->subject->traits->cycles_finalizer)
+      continue;
+    if (!judge_entries(oracle))
+      return false;
+    if (!explain_begin(oracle, LAW_LIVENESS_FINALIZER))
       continue;
     explain_shadow_value(oracle, (struct shadow_value){ids[i], SHADOW_NODE});
     explain_say(oracle, " is unreachable, and its finalizer was not called by "

@@ -27,6 +27,7 @@ AM_TESTS_ENVIRONMENT = \
 EXTRA_DIST += \
 	%D%/gc_fixture.h \
 	%D%/gc_scenarios.h \
+	%D%/oracle_collect_fixture.h \
 	%D%/oracle_fixture.h \
 	%D%/shadow_fixture.h \
 	%D%/tap.sh
@@ -73,6 +74,9 @@ unit_tests = \
 	%D%/test_oracle_ages \
 	%D%/test_oracle_events \
 	%D%/test_oracle_pacing \
+	%D%/test_oracle_weak \
+	%D%/test_oracle_finalizers \
+	%D%/test_oracle_liveness \
 	%D%/test_oracle_memory \
 	%D%/test_report \
 	%D%/test_shadow \
