@@ -945,6 +945,36 @@ test_gc_finalizers_in_minor_collections(void **state)
   }
 }
 
+static void
+remark_in_an_emergency(struct gc_thread *thread)
+{
+  note_and_remark(thread);
+  collect_in_emergency(thread, gc_heap_of(thread)->user);
+}
+
+/* Catches finalizers that keep each other going for ever: each marks its object
+ * again, and the emergency collection inside the next one finds that dead. */
+static void
+test_gc_finalizers_do_not_keep_each_other_going(void **state)
+{
+  struct host host;
+  struct gc_heap *heap = open_heap(&host);
+  struct gc_thread *thread = start(heap);
+
+  (void)state;
+  reset();
+  gc_set_mode(heap, GC_MODE_GENERATIONAL);
+  push_object(thread, 1, remark_in_an_emergency);
+  push_object(thread, 2, remark_in_an_emergency);
+  gc_pop(thread, 2);
+  gc_micro_step(heap);
+  ASSERT_CALLED(2, 1);
+  gc_micro_step(heap);
+  assert_true(call_count >= 1 && call_count <= 2);
+  call_count = 0;
+  close_heap(heap, &host);
+}
+
 int
 main(void)
 {
@@ -970,6 +1000,7 @@ main(void)
     cmocka_unit_test(test_gc_finalizers_are_called_at_close),
     cmocka_unit_test(test_gc_finalizers_of_a_long_chain),
     cmocka_unit_test(test_gc_finalizers_in_minor_collections),
+    cmocka_unit_test(test_gc_finalizers_do_not_keep_each_other_going),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

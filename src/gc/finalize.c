@@ -308,10 +308,21 @@ gc_finalize_call(struct gc_heap *heap)
   }
 }
 
+/* Those that are pending now. An emergency collection inside one may append
+ * more, also what that one has made or marked again: these wait for the next
+ * collection, else finalizers that need memory could keep each other going for
+ * ever. */
 void
 gc_finalize_call_all(struct gc_heap *heap)
 {
-  while (heap->pending != NULL && gc_finalize_is_possible(heap)) {
+  size_t count = 0;
+
+  for (struct gc_object *object = heap->pending; object != NULL;
+       object = object->next) {
+    count++;
+  }
+  while (count-- > 0 && heap->pending != NULL
+         && gc_finalize_is_possible(heap)) {
     gc_finalize_call(heap);
   }
 }

@@ -34,7 +34,9 @@ enum {
                              * operation */
   REFUSALS_SLACK = 1000,    /* refusals that an operation may meet beside two
                              * for each block */
-  ALLOCATIONS_MAX = 1 << 24 /* of one operation */
+  ALLOCATIONS_MAX = 1 << 24, /* of one operation */
+  STEPS_MAX = 1 << 22 /* of one operation, whatever they are for: beyond it the
+                       * run is given up as unchecked */
 };
 
 enum leave { LEAVE_FINDING = 1, LEAVE_UNCHECKED };
@@ -52,6 +54,7 @@ struct lab {
   uint64_t surveyed_before; /* oracle's count when the stream began */
   uint64_t steps_in_operation; /* since it last got memory outside of them:
                                 * a collector may make a cycle for each */
+  uint64_t all_steps_in_operation;
   uint64_t allocations_in_operation;
   uint64_t refusals_in_operation;
   uint64_t blocks_before; /* live when the operation began */
@@ -147,6 +150,8 @@ step_ended(struct lab *lab)
   if (!lab->performing)
     return; /* the lab's own micro-step: judged when it is back */
   lab->steps_in_operation += 1;
+  if (++lab->all_steps_in_operation > STEPS_MAX)
+    leave_unchecked(lab, "an operation takes too many collector steps");
   if (lab->steps_in_operation > steps_max(lab))
     accuse_no_progress(lab, "an operation does not come to an end of its "
                             "collector steps");
@@ -264,6 +269,7 @@ perform(struct lab *lab, struct op op)
   if (lab->options->unchecked)
     return lab->subject->perform(lab->instance, op, &answer);
   lab->steps_in_operation = 0;
+  lab->all_steps_in_operation = 0;
   oracle_operation_begin(lab->oracle, op);
   lab->performing = true;
   lab->is_judged = false;
@@ -434,6 +440,7 @@ prepare(struct lab *lab, const struct subject *subject,
   lab->is_judged = false;
   lab->close_is_asked = false;
   lab->steps_in_operation = 0;
+  lab->all_steps_in_operation = 0;
   lab->allocations_in_operation = 0;
   lab->refusals_in_operation = 0;
   lab->blocks_before = 0;
