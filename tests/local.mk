@@ -59,7 +59,9 @@ unit_tests = \
 	%D%/test_gc_failures \
 	%D%/test_gc_finalizers \
 	%D%/test_gc_functions \
+	%D%/test_gc_generations \
 	%D%/test_gc_objects \
+	%D%/test_gc_pacing \
 	%D%/test_gc_random \
 	%D%/test_gc_stores \
 	%D%/test_gc_weak \

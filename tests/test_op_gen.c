@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "ops/op_gen.h"
+#include "ops/op_guess.h"
 #include "ops/op_recipe.h"
 
 /* Of 256 operations from seed 42. */
@@ -333,6 +334,27 @@ test_op_gen_each_recipe_does_what_it_is_for(void **state)
   }
 }
 
+/* The guess may take for a table with a closer what is no table at all; would
+ * catch an operation on a register that was not found. */
+static void
+test_op_gen_wrong_guesses_make_valid_operations(void **state)
+{
+  const struct op closes = {OP_SETEVENT, 0, OP_EVENT_CLOSE, 1};
+  struct op_random random;
+
+  (void)state;
+  op_random_init(&random, 6);
+  for (int i = 0; i < 100; i++) {
+    struct op_guess guess;
+
+    op_guess_init(&guess, OP_REGISTERS);
+    op_guess_apply(&guess, (struct op){OP_CFUNC, 1, 1, 0});
+    op_guess_apply(&guess, closes);
+    assert_true(op_is_valid(
+        op_guess_fit(&guess, (struct op){OP_TBC, 0, 0, 0}, &random)));
+  }
+}
+
 int
 main(void)
 {
@@ -345,6 +367,7 @@ main(void)
       cmocka_unit_test(test_op_gen_every_operation_is_generated),
       cmocka_unit_test(test_op_gen_swarms_are_uneven_and_never_empty),
       cmocka_unit_test(test_op_gen_operands_are_mostly_small),
+      cmocka_unit_test(test_op_gen_wrong_guesses_make_valid_operations),
       cmocka_unit_test(test_op_gen_recipes_are_valid_and_switched),
       cmocka_unit_test(test_op_gen_each_recipe_does_what_it_is_for),
   };

@@ -185,6 +185,22 @@ test_shadow_finalizers_are_called_once_a_marking(void **state)
   assert_int_equal(shadow_owed(shadow, &ids), 0);
 }
 
+/* One that raises an error has no effect, and is not owed again. */
+static void
+test_shadow_finalizers_that_fail_are_owed_no_more(void **state)
+{
+  struct shadow *shadow = *state;
+  const uint32_t *ids;
+
+  run(shadow, "newfin r0 save 0; newtable r1 0 0; sets r0 0 r1; settop 0");
+  shadow_begin(shadow, parse_op("collect"));
+  shadow_finalizer_begin(shadow, 4);
+  check_shadow(shadow, NULL, 0);
+  assert_true(shadow_was_held(shadow, 6));
+  assert_false(shadow_is_held(shadow, 6));
+  assert_int_equal(shadow_owed(shadow, &ids), 0);
+}
+
 /* ---- behaviours ------------------------------------------------------ */
 
 static void
@@ -393,6 +409,7 @@ main(void)
       TEST(test_shadow_finalizers_hold_what_they_may_reach),
       TEST(test_shadow_finalizers_hold_through_ephemerons),
       TEST(test_shadow_finalizers_are_called_once_a_marking),
+      TEST(test_shadow_finalizers_that_fail_are_owed_no_more),
       TEST(test_shadow_finalizers_save),
       TEST(test_shadow_finalizers_remark),
       TEST(test_shadow_finalizers_touch),

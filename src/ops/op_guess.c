@@ -126,12 +126,13 @@ towards_closable(const struct op_guess *guess, int32_t into,
                  struct op_random *random)
 {
   int32_t closes = find_register(guess, CLOSES, random);
+  int32_t object = find_register(guess, HAS_META, random);
   int32_t native = find_register(guess, NATIVE, random);
   int32_t table = find_register(guess, TABLE, random);
 
-  if (closes >= 0)
-    return (struct op){OP_SETMETA, find_register(guess, HAS_META, random),
-                       closes, 0};
+  /* What was taken for a table may be none. */
+  if (closes >= 0 && object >= 0)
+    return (struct op){OP_SETMETA, object, closes, 0};
   if (native < 0)
     return (struct op){OP_CFUNC, into,
                        (int32_t)op_random_below(random, 8), 0};
