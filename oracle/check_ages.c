@@ -9,8 +9,9 @@
  *     old0, coroutines, open upvalues and fixed objects, and none is white;
  *   ages.touched: what is touched1 is grey, what is touched2 is black, and both
  *     are on a grey list;
- *   ages.segment: the parts of a list follow each other from young to old, and
- *     no object lies in a part of older ones;
+ *   ages.segment: the parts of a list follow each other from young to old, no
+ *     object lies in a part of older ones, and each collection moves what a
+ *     list holds on to the next part;
  *   ages.old-to-young: no strong edge leads from a black old object to one
  *     that is young;
  *   ages.recent-to-new: no strong edge leads from a black old1 or touched2
@@ -135,6 +136,25 @@ judge_colour(struct oracle *oracle, uint32_t index,
          accuse(oracle, LAW_AGE_COLOUR, index, "is grey");
 }
 
+/* How many collections may have passed since an object joined its list. */
+static const uint8_t stay_of_segment[SUBJECT_SEGMENT_COUNT] = {
+    [SUBJECT_SEGMENT_NEW] = 0,
+    [SUBJECT_SEGMENT_SURVIVAL] = 1,
+    [SUBJECT_SEGMENT_OLD1] = 2};
+
+/* One that stays behind is swept again and again. */
+static bool
+judge_stay(struct oracle *oracle, uint32_t index,
+           const struct survey_object *object)
+{
+  uint32_t joined = oracle->blocks.records[object->block].joined;
+  return object->segment == SUBJECT_SEGMENT_OLD || !joined ||
+         oracle->ages.collection - joined <= stay_of_segment[object->segment] ||
+         accuse(oracle, LAW_AGE_SEGMENT, index,
+                "lies in a part of its list that collections have not moved "
+                "on");
+}
+
 /* last: the part that the object before it in its list lay in. */
 static bool
 judge_segment(struct oracle *oracle, uint32_t index,
@@ -149,9 +169,10 @@ judge_segment(struct oracle *oracle, uint32_t index,
     return accuse(oracle, LAW_AGE_SEGMENT, index,
                   "lies in a part of its list that comes after a part of "
                   "older objects");
-  return rank_of_age[object->age] >= rank_of_segment[object->segment] ||
-         accuse(oracle, LAW_AGE_SEGMENT, index,
-                "lies in a part of its list where all are older");
+  if (rank_of_age[object->age] < rank_of_segment[object->segment])
+    return accuse(oracle, LAW_AGE_SEGMENT, index,
+                  "lies in a part of its list where all are older");
+  return judge_stay(oracle, index, object);
 }
 
 static bool
@@ -424,6 +445,12 @@ check_age_event(struct oracle *oracle, const struct subject_event *event)
     block = blocks_find(&oracle->blocks, event->base);
     if (block && event->to >= SUBJECT_GREY && !is_collecting(oracle))
       oracle->blocks.records[block].darkened = ages->collection;
+    break;
+  case SUBJECT_EVENT_BIRTH:
+  case SUBJECT_EVENT_RELISTED:
+    block = blocks_find(&oracle->blocks, event->base);
+    if (block)
+      oracle->blocks.records[block].joined = ages->collection;
     break;
   case SUBJECT_EVENT_AGED:
     on_aged(oracle, event);

@@ -7,6 +7,7 @@
  *     is freed in it, or in the n-th one [T];
  *   liveness.finalizer: what is unreachable before and after a full collection
  *     has its finalizer called in it, or in the n-th one [T], if it was owed;
+ *     no full or minor collection leaves an object that waits for the call [T];
  *   liveness.finalized: what is held no more since its finalizer was called is
  *     freed in the next full collection, or in the n-th one after it [T];
  *   liveness.minor: what is held neither before nor after a minor collection
@@ -297,12 +298,38 @@ judge_owed(struct oracle *oracle)
   return true;
 }
 
+/* What waits when a collection is over would wait for the next one. Where
+ * memory was refused there may have been no room for the calls. */
+static bool
+judge_pending(struct oracle *oracle)
+{
+  const struct survey *survey = &oracle->survey;
+  if (oracle->refused || !oracle->subject->traits->errors_contained)
+    return true;
+  for (uint32_t i = 0; i < survey->object_count; i++) {
+    if (!survey->objects[i].base ||
+        survey->objects[i].list != SUBJECT_LIST_PENDING)
+      continue;
+    if (!explain_begin(oracle, LAW_LIVENESS_FINALIZER))
+      return true;
+    explain_surveyed(oracle, i);
+    explain_say(oracle, " still waits for its finalizer though the collection "
+                        "is over");
+    explain_end(oracle);
+    return false;
+  }
+  return true;
+}
+
 bool
 check_liveness(struct oracle *oracle)
 {
   const struct oracle_finalizers *finalizers = &oracle->finalizers;
   bool has_dropped =
       finalizers->calls > finalizers->calls_before || oracle->has_cleared;
+  if (oracle->survey.heap.by_age && oracle->pace.marks &&
+      !judge_pending(oracle))
+    return false;
   if (!oracle->collected)
     return true;
   oracle->collected = false;
@@ -310,6 +337,6 @@ check_liveness(struct oracle *oracle)
   if (is_minor(oracle))
     return has_dropped || !oracle->survey.heap.by_age ||
            !oracle_applies(oracle, LAW_LIVENESS_MINOR) || judge_rest(oracle);
-  return judge_owed(oracle) && judge_nodes(oracle) &&
+  return judge_owed(oracle) && judge_pending(oracle) && judge_nodes(oracle) &&
          (has_dropped || judge_rest(oracle));
 }

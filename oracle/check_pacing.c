@@ -14,17 +14,19 @@
  *     are the pause's percentage of what was in use when its sweep was over,
  *     and the first creation beyond that makes one [T];
  *   pacing.step-size: after a paced step that ends no cycle at least the step
- *     size is allocated before the next one, and a step does not go on when it
+ *     size is allocated before the next one, which comes when that and what
+ *     the last micro-step did beyond its due are; a step does not go on when it
  *     has done the work that debt, step size and multiplier ask for [T];
  *   pacing.explicit: an explicit step, collection or micro-step does at least
- *     what it is asked for, also while stopped, and after a restart the next
- *     creation makes a step;
+ *     what it is asked for, also while stopped; a step of n KiB is made if the
+ *     credit is not larger; after a restart the next creation makes a step;
  *   pacing.minor: a minor collection comes when the minor multiplier's
  *     percentage has been allocated since the last collection, not before; and
  *     minor collections come back after a bad major one [T];
  *   pacing.major: a paced collection is a major one if the bytes in use have
  *     outgrown those after the last major one by the major multiplier's
- *     percentage, else a minor one [T].
+ *     percentage, else a minor one; a major one that has freed less than half
+ *     of that is followed by whole cycles, any other by minor ones [T].
  *
  * What the next step waits for is known after a cycle or step that set the
  * debt anew (enum waiting). Whatever else changes the debt, or may do so,
@@ -137,6 +139,22 @@ is_asked(const struct oracle *oracle)
 {
   return oracle->op.code == OP_COLLECT || oracle->op.code == OP_MODE ||
          check_is_emergency(oracle);
+}
+
+/* The operation asks for steps of whatever size is due. */
+static bool
+steps(const struct oracle *oracle)
+{
+  switch (oracle->op.code) {
+  case OP_MICROSTEP:
+  case OP_RUNTO:
+  case OP_FINISH:
+  case OP_STEP:
+  case OP_MINOR:
+    return !check_is_emergency(oracle);
+  default:
+    return false;
+  }
 }
 
 /* The operation creates an object and then looks whether a step is due. */
@@ -316,20 +334,51 @@ judge_major(struct oracle *oracle)
   const struct oracle_pace *pace = &oracle->pace;
   uint32_t percent = parameter(oracle, OP_PARAMETER_MAJORMUL);
   uint64_t due = pace->major_base + percentage(pace->major_base, percent);
-  if (!pace->is_due || !pace->began_by_age || !pace->major_base ||
+  if (pace->began_by_age && !pace->has_changed_mode && pace->is_bad)
+    return accuse(oracle, LAW_PACING_MAJOR,
+                  "a minor collection followed on a major one that freed too "
+                  "little",
+                  0);
+  if (oracle->op.code == OP_STEP && oracle->op.a == 0 && pace->began_by_age &&
+      pace->has_changed_mode && !pace->may_be_bad &&
+      oracle->subject->traits->major_of_growth)
+    return accuse(oracle, LAW_PACING_MAJOR,
+                  "a basic step made a major collection", 0);
+  if (!pace->began_by_age || !pace->major_base ||
+      !(pace->is_due || (steps(oracle) && !pace->has_closed)) ||
       !oracle->subject->traits->major_of_growth)
     return true;
   oracle_applies(oracle, LAW_PACING_MAJOR);
-  if (pace->has_changed_mode && !pace->was_bad &&
+  if (pace->has_changed_mode && !pace->may_be_bad &&
       pace->step_bytes + slack(oracle, percent) < due)
     return accuse(oracle, LAW_PACING_MAJOR, "a major collection came too early",
                   due);
-  if (!pace->has_changed_mode &&
+  if (!pace->has_changed_mode && pace->is_due &&
       pace->step_bytes > due + slack(oracle, percent))
     return accuse(oracle, LAW_PACING_MAJOR,
                   "a collection was a minor one though a major one was due",
                   due);
   return true;
+}
+
+/* A major collection that was not asked for is bad unless it has freed half of
+ * what the last one let the heap grow by. After a bad one whole cycles follow
+ * until the heap has stopped growing. */
+static void
+weigh_major(struct oracle *oracle)
+{
+  struct oracle_pace *pace = &oracle->pace;
+  uint32_t percent = parameter(oracle, OP_PARAMETER_MAJORMUL);
+  uint64_t half =
+      pace->major_base + percentage(pace->major_base, percent) / 2;
+  uint64_t room = slack(oracle, percent);
+  bool is_major =
+      pace->began_by_age && pace->has_changed_mode && !is_asked(oracle);
+  bool is_known = pace->major_base && !pace->may_be_bad && !pace->has_closed &&
+                  oracle->subject->traits->major_of_growth;
+  pace->may_be_bad =
+      is_major && (!is_known || in_use(oracle) + room >= half);
+  pace->is_bad = is_major && is_known && in_use(oracle) > half + room;
 }
 
 /* Events come before the step is counted as over. */
@@ -344,6 +393,8 @@ on_step_end(struct oracle *oracle)
     pace->is_lost = false;
     pace->estimate = 0;
     pace->major_base = pace->major_base_next = 0;
+    pace->may_be_bad = true;
+    pace->is_bad = false;
     wait_for(oracle, WAITING_UNKNOWN, 0);
     return;
   }
@@ -354,22 +405,23 @@ on_step_end(struct oracle *oracle)
   count_work(oracle);
   if (!judge_major(oracle))
     return;
+  weigh_major(oracle);
   if (pace->major_base_next)
     pace->major_base = pace->major_base_next;
   pace->major_base_next = 0;
-  pace->was_bad = pace->began_by_age && pace->has_changed_mode &&
-                  !is_asked(oracle);
   if (!sets_debt(oracle))
     wait_for(oracle, WAITING_UNKNOWN, 0);
   else if (pace->waiting == WAITING_MINOR && pace->has_ended)
     wait_for_minor(oracle); /* finalizers may have created something since */
   else if (oracle->phase != SUBJECT_PHASE_PAUSE && is_incremental(oracle) &&
-           oracle->ages.mode == OP_MODE_INCREMENTAL)
+           oracle->ages.mode == OP_MODE_INCREMENTAL) {
+    pace->percent = parameter(oracle, OP_PARAMETER_STEPMUL);
     wait_for(oracle,
              knows_step_size(oracle) ? WAITING_CREDIT : WAITING_UNKNOWN,
              knows_step_size(oracle) && step_size(oracle) >= 16
                  ? step_size(oracle)
                  : 0);
+  }
 }
 
 /* ---- phases ---------------------------------------------------------- */
@@ -462,6 +514,35 @@ check_pace_event(struct oracle *oracle, const struct subject_event *event)
 
 /* ---- operations ------------------------------------------------------ */
 
+/* What is left to be allocated, as far as it is known, until a step is due. */
+static uint64_t
+left(const struct oracle *oracle)
+{
+  const struct oracle_pace *pace = &oracle->pace;
+  uint64_t due = pace->amount;
+  if (pace->waiting == WAITING_PAUSE)
+    due = due > pace->bytes ? due : pace->bytes;
+  else
+    due += pace->bytes;
+  return due > in_use(oracle) ? due - in_use(oracle) : 0;
+}
+
+/* An explicit step of n KiB is made if these would use up the credit. */
+static void
+foresee_step(struct oracle *oracle)
+{
+  struct oracle_pace *pace = &oracle->pace;
+  uint64_t granted = (uint64_t)oracle->op.a * 1024;
+  uint64_t room = slack(oracle, pace->percent);
+  bool is_known = pace->waiting == WAITING_CREDIT ||
+                  pace->waiting == WAITING_MINOR ||
+                  (pace->waiting == WAITING_PAUSE && is_incremental(oracle) &&
+                   oracle->phase == SUBJECT_PHASE_PAUSE);
+  pace->must_step = is_known && pace->waiting != WAITING_CREDIT &&
+                    granted > left(oracle) + room;
+  pace->may_step = !is_known || granted + room >= left(oracle);
+}
+
 void
 check_pace_begin(struct oracle *oracle)
 {
@@ -473,6 +554,21 @@ check_pace_begin(struct oracle *oracle)
   pace->op_waiting = pace->waiting;
   pace->op_births = oracle->stats.births;
   pace->was_stopped = shadow_is_stopped(oracle->shadow);
+  if (oracle->op.code == OP_STEP && oracle->op.a > 0)
+    foresee_step(oracle);
+}
+
+/* What the last micro-step of a step may have done beyond what was due, in
+ * bytes of credit. No part of an object that is visited takes less than eight
+ * bytes a unit, and none is visited more than a few times. */
+static uint64_t
+excess(const struct oracle *oracle)
+{
+  const struct oracle_pace *pace = &oracle->pace;
+  enum { BYTES_PER_WORK = 2, WORK_MAX = 1000 };
+  return (pace->bytes / BYTES_PER_WORK + WORK_MAX) /
+             (pace->percent | 1) * oracle->subject->traits->step_unit +
+         oracle->subject->traits->step_unit;
 }
 
 /* The operation has created something and made no step: was one due? */
@@ -504,8 +600,14 @@ judge_late(struct oracle *oracle)
     due += pace->bytes;
     return pace->op_bytes <= due + room ||
            accuse(oracle, LAW_PACING_MINOR, "no collection was made", due);
-  case WAITING_UNKNOWN:
   case WAITING_CREDIT:
+    oracle_applies(oracle, LAW_PACING_STEP_SIZE);
+    due += pace->bytes + excess(oracle);
+    return !oracle->subject->traits->step_unit ||
+           pace->op_bytes <= due + room ||
+           accuse(oracle, LAW_PACING_STEP_SIZE,
+                  "no step was made though the step size was allocated", due);
+  case WAITING_UNKNOWN:
     break;
   }
   return true;
@@ -535,7 +637,8 @@ judge_asked(struct oracle *oracle)
   bool is_met = true;
   switch (op.code) {
   case OP_STEP:
-    is_met = op.a || pace->steps;
+    is_met = op.a == 0 ? pace->steps > 0
+                       : pace->steps ? pace->may_step : !pace->must_step;
     break;
   case OP_MICROSTEP:
   case OP_RUNTO:
@@ -575,6 +678,7 @@ follow(struct oracle *oracle)
       wait_for(oracle, WAITING_UNKNOWN, 0);
     break;
   case OP_MODE:
+    oracle->pace.may_be_bad = oracle->pace.is_bad = false;
     if (oracle->op.a == OP_MODE_INCREMENTAL || !pace->steps)
       wait_for(oracle, WAITING_UNKNOWN, 0);
     break;

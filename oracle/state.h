@@ -76,7 +76,8 @@ struct oracle_pace {
   uint64_t step_bytes; /* in use when the micro-step began */
   uint64_t work, work_due; /* units, of the paced step; 0: not known */
   bool is_lost;        /* a collection has been made inside of it */
-  bool was_bad;        /* the last collection may have been a bad major one */
+  bool may_be_bad; /* the last collection may have been a bad major one ... */
+  bool is_bad;     /* ... was one */
   bool is_atomic;      /* the micro-step has passed the atomic phase */
   bool has_ended; /* it has come to the end of a collection by ages */
   bool has_changed_mode;
@@ -88,6 +89,7 @@ struct oracle_pace {
   uint32_t births, steps, marks;
   uint8_t op_waiting;
   bool was_stopped;
+  bool may_step, must_step; /* an explicit step of some KiB */
   bool has_closed;     /* a closer has run */
   bool has_allocated;  /* outside of micro-steps, since the last one */
 };

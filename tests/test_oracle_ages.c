@@ -11,7 +11,7 @@ static const enum law laws[] = {
     LAW_OLD_TO_YOUNG,  LAW_RECENT_TO_NEW, LAW_AGE_COLOUR,
     LAW_AGE_TOUCHED,   LAW_AGE_SEGMENT,   LAW_AGE_CHANGE,
     LAW_MINOR_FREES_OLD, LAW_AGE_INCREMENTAL, LAW_EMERGENCY,
-    LAW_LIVENESS_MINOR};
+    LAW_LIVENESS_MINOR, LAW_LIVENESS_FINALIZER};
 
 static void
 age(struct drawn *drawn, uint8_t to)
@@ -327,6 +327,46 @@ test_ages_finds_young_in_a_part_of_old_ones(void **state)
 }
 
 static void
+test_ages_finds_what_stays_in_its_part(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  rest(&string);
+  operate(OP_NEWTABLE, 2, 0, 0);
+  struct drawn copy = *draw(SUBJECT_KIND_TABLE);
+  draw_register(2, (struct subject_value){copy.object.base, SUBJECT_OBJECT});
+  memmove(&page.drawn[2], &page.drawn[1],
+          (page.count - 2) * sizeof page.drawn[0]);
+  copy.object.segment = SUBJECT_SEGMENT_NEW;
+  page.drawn[1] = copy;
+  expect_clean();
+  make_age(&page.drawn[1], SUBJECT_AGE_SURVIVAL);
+  page.drawn[1].object.segment = SUBJECT_SEGMENT_SURVIVAL;
+  expect_clean();
+  page.drawn[1].object.segment = SUBJECT_SEGMENT_NEW;
+  expect(LAW_AGE_SEGMENT);
+  expect_text("moved on");
+}
+
+static void
+test_ages_lets_what_returns_to_its_list_lie_first(void **state)
+{
+  struct drawn *string;
+  (void)state;
+  rest(&string);
+  begin_operation(OP_MICROSTEP, 1, 0, 0);
+  begin_minor();
+  end_minor();
+  end_operation(SUBJECT_DONE);
+  page.drawn[1].object.segment = SUBJECT_SEGMENT_NEW;
+  tell((struct subject_event){.type = SUBJECT_EVENT_RELISTED,
+                              .base = page.drawn[1].object.base,
+                              .from = SUBJECT_LIST_PENDING,
+                              .to = SUBJECT_LIST_ALL});
+  expect_clean();
+}
+
+static void
 test_ages_finds_parts_out_of_order(void **state)
 {
   struct drawn *string;
@@ -565,6 +605,21 @@ test_liveness_finds_young_garbage(void **state)
 }
 
 static void
+test_liveness_finds_what_still_waits(void **state)
+{
+  struct drawn *young;
+  (void)state;
+  rest_with_young(&young);
+  traits.errors_contained = true;
+  young->object.list = SUBJECT_LIST_PENDING;
+  operate(OP_MINOR, 0, 0, 0); /* no collection */
+  expect_clean();
+  survive(young);
+  expect(LAW_LIVENESS_FINALIZER);
+  expect_text("still waits");
+}
+
+static void
 test_liveness_lets_barriers_keep_young_garbage(void **state)
 {
   struct drawn *young;
@@ -763,6 +818,8 @@ main(void)
       T(ages_finds_wrong_colours),
       T(ages_lets_coroutines_upvalues_and_names_be_grey),
       T(ages_finds_young_in_a_part_of_old_ones),
+      T(ages_finds_what_stays_in_its_part),
+      T(ages_lets_what_returns_to_its_list_lie_first),
       T(ages_finds_parts_out_of_order),
       T(ages_finds_changes_that_are_not_due),
       T(ages_lets_the_atomic_phase_make_old0),
@@ -771,6 +828,7 @@ main(void)
       T(ages_finds_ages_in_incremental_cycles),
       T(ages_finds_phases_of_another_mode),
       T(liveness_finds_young_garbage),
+      T(liveness_finds_what_still_waits),
       T(liveness_lets_barriers_keep_young_garbage),
       T(liveness_lets_old_garbage_keep_young),
       T(emergency_that_is_due_is_no_finding),

@@ -477,12 +477,26 @@ test_minor_steps_are_as_many_as_asked(void **state)
   expect_finding(LAW_PACING_EXPLICIT);
 }
 
+/* One that is due; frees all that the heap has grown by, or nothing. */
+static void
+major_collection(bool frees)
+{
+  begin_creation(0);
+  uint64_t base = allocate(BALLAST + 2 * STATE);
+  leave_generations();
+  if (frees)
+    release(base, BALLAST + 2 * STATE);
+  enter_generations();
+  end_operation(SUBJECT_DONE);
+}
+
 static void
 test_minor_collections_come_back(void **state)
 {
   (void)state;
   for (int back = 0; back < 2; back++) {
     start_generational();
+    major_collection(false);
     begin_operation(OP_MINOR, 3, 0, 0);
     leave_generations();
     step(SUBJECT_EVENT_STEP_END);
@@ -518,13 +532,93 @@ test_major_collection_comes_when_due(void **state)
   expect_finding(LAW_PACING_MAJOR);
   expect_text("too early");
   start_generational();
-  begin_creation(BALLAST + STATE);
-  leave_generations();
-  enter_generations();
-  end_operation(SUBJECT_DONE);
-  begin_creation(BALLAST); /* counted from the last major one */
+  major_collection(true);
+  begin_creation(BALLAST / 2); /* counted from the last major one */
   minor_collection();
   expect_none();
+}
+
+static void
+test_whole_cycles_follow_on_a_bad_major_collection(void **state)
+{
+  (void)state;
+  start_generational();
+  major_collection(false);
+  begin_operation(OP_MINOR, 1, 0, 0);
+  minor_collection();
+  expect_finding(LAW_PACING_MAJOR);
+  expect_text("too little");
+  start_generational();
+  major_collection(false);
+  begin_operation(OP_MINOR, 1, 0, 0);
+  leave_generations();
+  step(SUBJECT_EVENT_STEP_END);
+  expect_none();
+  start_generational();
+  major_collection(true);
+  begin_operation(OP_MINOR, 1, 0, 0);
+  leave_generations();
+  step(SUBJECT_EVENT_STEP_END);
+  expect_finding(LAW_PACING_MAJOR);
+  expect_text("too early");
+}
+
+static void
+test_basic_step_is_no_major_collection(void **state)
+{
+  (void)state;
+  start_generational();
+  begin_operation(OP_STEP, 0, 0, 0);
+  minor_collection();
+  end_operation(SUBJECT_DONE);
+  expect_none();
+  allocate(2 * BALLAST);
+  begin_operation(OP_STEP, 0, 0, 0);
+  leave_generations();
+  enter_generations();
+  expect_finding(LAW_PACING_MAJOR);
+  expect_text("basic step");
+}
+
+/* After the collection BALLAST more bytes are free to be used. */
+static void
+test_explicit_step_is_made_when_credit_is_used_up(void **state)
+{
+  static const struct {
+    int32_t kilobytes;
+    bool made, legal;
+  } cases[] = { { 1, true, false },
+                { 1, false, true },
+                { 2 * BALLAST / 1024, true, true },
+                { 2 * BALLAST / 1024, false, false } };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    start();
+    collect();
+    begin_operation(OP_STEP, cases[i].kilobytes, 0, 0);
+    if (cases[i].made)
+      micro_step_to(SUBJECT_PHASE_PROPAGATE);
+    end_operation(SUBJECT_DONE);
+    if (cases[i].legal)
+      expect_none();
+    else
+      expect_finding(LAW_PACING_EXPLICIT);
+  }
+}
+
+static void
+test_step_comes_when_its_credit_is_used_up(void **state)
+{
+  (void)state;
+  start();
+  step_once();
+  create(1 << STEP_SIZE_LOG2);
+  create(0); /* the last micro-step may have done more than was due */
+  expect_none();
+  create(2 * BALLAST);
+  create(0);
+  expect_finding(LAW_PACING_STEP_SIZE);
+  expect_text("no step was made");
 }
 
 static void
@@ -553,6 +647,10 @@ main(void)
       T(steps_end_when_their_work_is_done),
       T(explicit_work_is_done),
       T(restart_makes_a_step_due),
+      T(whole_cycles_follow_on_a_bad_major_collection),
+      T(basic_step_is_no_major_collection),
+      T(explicit_step_is_made_when_credit_is_used_up),
+      T(step_comes_when_its_credit_is_used_up),
       T(minor_collection_comes_when_due),
       T(minor_collection_waits_from_the_end_of_its_step),
       T(minor_steps_are_as_many_as_asked),

@@ -159,7 +159,9 @@ static void
 make_pending(struct op_recipe *recipe, int32_t r, int32_t s,
              struct op_random *random)
 {
-  for (int i = 0; i < 3; i++)
+  int32_t count = below(random, 4) ? 3 : 13; /* more than one batch */
+
+  for (int32_t i = 0; i < count; i++)
     add(recipe, OP_NEWFIN, r, below(random, OP_BEHAVIOUR_NONE),
         below(random, 2));
   add(recipe, OP_NIL, r, 0, 0);
@@ -211,6 +213,68 @@ make_ephemeron(struct op_recipe *recipe, int32_t r, int32_t s,
     add(recipe, OP_NIL, s, 0, 0);
   }
   add_schedule(recipe, random);
+  add_open(recipe);
+}
+
+/* Two tables with weak keys have a pair each of one key, which only a third
+ * pair leads to; their value leads to another key, and that to a table. What
+ * waits for what depends on the order in which all this is visited. */
+static void
+make_shared_key(struct op_recipe *recipe, int32_t r, int32_t s,
+                struct op_random *random)
+{
+  int32_t t = ((r > s ? r : s) + 1) % OP_REGISTERS;
+  int32_t u = (t + 1) % OP_REGISTERS;
+  int32_t first = (t + 2) % OP_REGISTERS;
+
+  add(recipe, OP_NEWWEAK, r, OP_WEAK_KEYS, 0);
+  add(recipe, OP_NEWWEAK, u, OP_WEAK_KEYS, 0);
+  add(recipe, OP_NEWTABLE, s, 0, 0);
+  add(recipe, OP_NEWTABLE, first, 0, 0);
+  add(recipe, OP_SET, r, first, s);
+  add(recipe, OP_NEWTABLE, t, 1, 0);
+  add(recipe, OP_SET, r, s, t);
+  add(recipe, OP_SET, u, s, t);
+  add(recipe, OP_SETGLOBAL, below(random, 4), u, 0);
+  add(recipe, OP_NEWTABLE, u, 0, 0);
+  add(recipe, OP_SETI, t, 1, u);
+  add(recipe, OP_NEWTABLE, s, 1, 0);
+  add(recipe, OP_SET, r, u, s);
+  add(recipe, OP_NEWTABLE, t, 0, 0);
+  add(recipe, OP_SETI, s, 1, t);
+  add(recipe, OP_NIL, s, 0, 0);
+  add(recipe, OP_NIL, t, 0, 0);
+  add(recipe, OP_NIL, u, 0, 0);
+  add_schedule(recipe, random);
+  add(recipe, OP_NEXT, r, s, u);
+  add_open(recipe);
+}
+
+/* A weak table that was visited is given a pair of which only it knows, and
+ * perhaps loses it. */
+static void
+make_weak_store(struct op_recipe *recipe, int32_t r, int32_t s,
+                struct op_random *random)
+{
+  int32_t t = ((r > s ? r : s) + 1) % OP_REGISTERS;
+
+  add(recipe, OP_NEWWEAK, r, 1 + below(random, 3), 0);
+  add(recipe, OP_NEWTABLE, s, 0, 0);
+  add(recipe, OP_SETI, r, 1, s);
+  add(recipe, OP_RUNTO,
+      below(random, 4) ? OP_PHASE_ENTER_ATOMIC : OP_PHASE_PROPAGATE, 0, 0);
+  if (below(random, 2))
+    add(recipe, OP_MICROSTEP, 1 + below(random, 8), 0, 0);
+  add(recipe, OP_NEWTABLE, s, 0, 0);
+  add(recipe, OP_NEWTABLE, t, 0, 0);
+  add(recipe, OP_SET, r, s, t);
+  if (below(random, 4) == 0) {
+    add(recipe, OP_NIL, t, 0, 0);
+    add(recipe, OP_SET, r, s, t);
+  }
+  add(recipe, OP_NIL, below(random, 2) ? s : t, 0, 0);
+  add_schedule(recipe, random);
+  add(recipe, OP_NEXT, r, s, t);
   add_open(recipe);
 }
 
@@ -270,6 +334,8 @@ op_recipe_draw(uint32_t on, int32_t registers, struct op_random *random,
     [OP_RECIPE_EPHEMERON] = make_ephemeron,
     [OP_RECIPE_REVIVE] = make_revive,
     [OP_RECIPE_PACE] = make_pace,
+    [OP_RECIPE_SHARED_KEY] = make_shared_key,
+    [OP_RECIPE_WEAK_STORE] = make_weak_store,
   };
   uint32_t kind;
   int32_t r = below(random, (uint32_t)registers);

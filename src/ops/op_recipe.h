@@ -22,10 +22,12 @@ enum op_recipe_kind {
   OP_RECIPE_EPHEMERON, /* a chain of ephemerons loses its first key */
   OP_RECIPE_REVIVE,    /* a finalizer saves its object, which dies again */
   OP_RECIPE_PACE,      /* a parameter, then what is paced by it */
+  OP_RECIPE_SHARED_KEY, /* pairs of weak tables that share a key */
+  OP_RECIPE_WEAK_STORE, /* a weak table is written after its visit */
   OP_RECIPE_COUNT
 };
 
-enum { OP_RECIPE_MAX = 16 };
+enum { OP_RECIPE_MAX = 24 };
 
 struct op_recipe {
   struct op ops[OP_RECIPE_MAX];

@@ -214,14 +214,20 @@ is_internal_key(const struct survey *s, const struct gc_table *table,
          s->heap->registry.as.object == &table->head;
 }
 
-/* Nil-valued entries are none, and so are keys that only their node knows. */
+/* Nil-valued entries are none. The key of such a node is no reference; while it
+ * is not tagged dead it is taken for what it was all the same. */
 static void
 entry(const struct survey *s, const struct gc_table *table,
       struct weakness weak, const struct gc_value *key,
       const struct gc_value *value)
 {
-  if (value->tag == GC_TAG_NIL || s->dead)
+  if (s->dead)
     return;
+  if (value->tag == GC_TAG_NIL) {
+    if (key->tag == GC_TAG_OBJECT)
+      may_follow(s, key->as.object, "key of an empty node");
+    return;
+  }
   struct subject_edge e = {.key = value_of(key), .value = value_of(value)};
   e.label = is_internal_key(s, table, key) ? SUBJECT_LABEL_INTERNAL
                                            : SUBJECT_LABEL_ENTRY;
