@@ -324,6 +324,9 @@ gc_finalize_call_all(struct gc_heap *heap)
   while (count-- > 0 && heap->pending != NULL
          && gc_finalize_is_possible(heap)) {
     gc_finalize_call(heap);
+    if (GC_FAULTY(heap, MINOR_CALLS_ONE)) {
+      return;
+    }
   }
 }
 

@@ -205,7 +205,9 @@ sweep_all(struct gc_heap *heap)
                                 GC_FAULTY(heap, SEGMENT_REALLY_OLD));
   heap->old1 = segment_at(survival, &heap->all,
                           GC_FAULTY(heap, SEGMENT_OLD1));
-  heap->survival = heap->all;
+  if (!GC_FAULTY(heap, SEGMENT_STAYS)) {
+    heap->survival = heap->all;
+  }
 }
 
 static void
@@ -502,7 +504,7 @@ major(struct gc_heap *heap)
   if ((int64_t)gc_bytes(heap) - base < growth / 2) {
     gc_pace_after_minor(heap);
   } else {
-    heap->bad_work = (int64_t)cost;
+    heap->bad_work = GC_FAULTY(heap, BAD_IGNORED) ? 0 : (int64_t)cost;
     gc_pace_after_cycle(heap);
   }
   return cost;

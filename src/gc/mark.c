@@ -292,7 +292,9 @@ static void
 visit_node(struct gc_heap *heap, struct gc_node *node)
 {
   if (node->value.tag == GC_TAG_NIL && !GC_FAULTY(heap, REMOVED_KEY_MARKED)) {
-    gc_node_clear_key(node);
+    if (!GC_FAULTY(heap, EMPTY_KEY_KEPT)) {
+      gc_node_clear_key(node);
+    }
     return;
   }
   if (!GC_FAULTY(heap, TABLE_KEY_VISIT)) {

@@ -201,7 +201,7 @@ gc_step(struct gc_heap *heap, size_t kilobytes)
   }
   due = kilobytes > DEBT_MAX / 1024 ? DEBT_MAX : (int64_t)kilobytes * 1024;
   if (heap->debt < DEBT_MAX - due) {
-    debt = heap->debt + due;
+    debt = (GC_FAULTY(heap, STEP_CREDIT) ? 0 : heap->debt) + due;
   }
   gc_pace_set_debt(heap, debt);
   if (debt <= 0) {

@@ -130,13 +130,14 @@ tell_cleared(struct gc_heap *heap, const struct gc_table *table,
 /* ---- ephemerons ------------------------------------------------------ */
 
 static void
-chain(struct gc_node *node)
+chain(const struct gc_heap *heap, struct gc_node *node)
 {
   struct gc_object *key = node->key.as.object;
   struct gc_object **link = gc_grey_link(key);
 
   node->wait = NULL;
-  if (key->mark & GC_MARK_AWAITED) {
+  if ((key->mark & GC_MARK_AWAITED)
+      && !GC_FAULTY(heap, AWAITED_LAST_ONLY)) {
     node->wait = (struct gc_node *)(void *)*link;
   }
   *link = (struct gc_object *)(void *)node;
@@ -251,7 +252,7 @@ visit_ephemeron(struct gc_heap *heap, struct gc_node *node,
   }
   if (is_white(&node->value)) {
     if (heap->phase == GC_PHASE_ATOMIC) {
-      chain(node);
+      chain(heap, node);
     }
     *list = GC_GREY_EPHEMERON;
   } else if (*list == GC_GREY_NONE
