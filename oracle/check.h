@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "oracle/oracle.h"
+#include "oracle/shadow.h"
 
 struct survey_object;
 struct oracle_death;
@@ -69,6 +70,10 @@ bool check_liveness(struct oracle *oracle);
  * and returns false on a violation; the shadow loses entries at the end of each
  * atomic phase. */
 void check_claims_begin(struct oracle *oracle);
+/* Keys of one table, kept while the shadow is gone through, and then cleared:
+ * one cannot do it at once. False if the oracle is exhausted. */
+bool check_keep_key(struct oracle *oracle, struct shadow_value key);
+void check_clear_keys(struct oracle *oracle, uint32_t table);
 void check_keep_cleared(struct oracle *oracle,
                         const struct subject_event *event);
 void check_keep_separated(struct oracle *oracle, uint64_t base);

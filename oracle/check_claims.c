@@ -253,8 +253,8 @@ compare_claims(const void *a, const void *b)
   return (x->dead.node > y->dead.node) - (x->dead.node < y->dead.node);
 }
 
-static bool
-keep_key(struct oracle *oracle, struct shadow_value key)
+bool
+check_keep_key(struct oracle *oracle, struct shadow_value key)
 {
   struct oracle_claims *claims = &oracle->claims;
   struct shadow_value *room =
@@ -269,8 +269,8 @@ keep_key(struct oracle *oracle, struct shadow_value key)
   return true;
 }
 
-static void
-clear_keys(struct oracle *oracle, uint32_t table)
+void
+check_clear_keys(struct oracle *oracle, uint32_t table)
 {
   struct oracle_claims *claims = &oracle->claims;
   for (uint32_t i = 0; i < claims->key_count; i++)
@@ -297,7 +297,7 @@ find_value(void *user, uint8_t label, struct shadow_value key,
   if (!bsearch(&wanted, group->first, group->count, sizeof wanted,
                compare_claims))
     return true;
-  return keep_key(group->oracle, key);
+  return check_keep_key(group->oracle, key);
 }
 
 /* The shadow's entries whose values are claimed dead; each table is gone
@@ -310,7 +310,7 @@ follow_values(struct oracle *oracle, const struct oracle_claim *first,
   oracle->claims.key_count = 0;
   oracle->has_cleared = true;
   shadow_visit(oracle->shadow, first->table, find_value, &group);
-  clear_keys(oracle, first->table);
+  check_clear_keys(oracle, first->table);
 }
 
 static void

@@ -77,7 +77,6 @@ judge_entry(void *user, uint8_t label, struct shadow_value key,
 {
   struct shown *shown = user;
   struct oracle *oracle = shown->oracle;
-  struct oracle_claims *claims = &oracle->claims;
   uint64_t hash = shadow_hash(label, key, value);
   if (label != SUBJECT_LABEL_ENTRY ||
       bsearch(&hash, shown->hashes, shown->count, sizeof hash, compare_hashes))
@@ -88,16 +87,7 @@ judge_entry(void *user, uint8_t label, struct shadow_value key,
   oracle_applies(oracle, LAW_WEAK_REMOVED_LIVE);
   if (!may_go)
     return accuse_lost(shown, key, value);
-  struct shadow_value *room =
-      oracle_reserve(claims->keys, &claims->key_capacity,
-                     (uint64_t)claims->key_count + 1, sizeof *room);
-  if (!room) {
-    oracle->exhausted = true;
-    return false;
-  }
-  claims->keys = room;
-  claims->keys[claims->key_count++] = key;
-  return true;
+  return check_keep_key(oracle, key);
 }
 
 /* The table shows something else than the shadow holds. */
@@ -128,9 +118,8 @@ follow_table(struct oracle *oracle, uint32_t object, uint32_t node)
   shadow_visit(oracle->shadow, node, judge_entry, &shown);
   free(hashes);
   oracle->has_cleared |= claims->key_count > 0;
-  for (uint32_t i = 0; i < claims->key_count && !oracle_is_over(oracle); i++)
-    shadow_clear_entry(oracle->shadow, node, claims->keys[i]);
-  claims->key_count = 0;
+  if (!oracle_is_over(oracle))
+    check_clear_keys(oracle, node);
   return !oracle_is_over(oracle);
 }
 

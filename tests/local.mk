@@ -25,6 +25,7 @@ AM_TESTS_ENVIRONMENT = \
 # ---- the source -----------------------------------------------------------
 
 EXTRA_DIST += \
+	%D%/gc_drive.h \
 	%D%/gc_fixture.h \
 	%D%/gc_scenarios.h \
 	%D%/oracle_collect_fixture.h \

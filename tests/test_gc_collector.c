@@ -3,38 +3,9 @@
  * The collector half of src/gc: opening and closing, the cycle, barriers,
  * sizes of steps, pacing. Events are in test_gc_random.c.
  */
-#include "tests/gc_fixture.h"
+#include "tests/gc_drive.h"
 
 /* ---- driving a heap -------------------------------------------------- */
-
-static void
-new_table(struct gc_thread *thread)
-{
-  assert_int_equal(gc_new_table(thread, 0, 0), GC_OK);
-}
-
-static void
-push_string(struct gc_thread *thread, const char *text)
-{
-  assert_int_equal(gc_push_string(thread, text, strlen(text)), GC_OK);
-}
-
-/* Pops the top into field of the table at index. */
-static void
-set_field(struct gc_thread *thread, int index, int64_t field)
-{
-  assert_int_equal(gc_raw_seti(thread, index, field), GC_OK);
-}
-
-static void
-run_to(struct gc_heap *heap, enum gc_phase phase)
-{
-  for (int i = 0; i < 100000 && gc_phase_of(heap) != phase; i++) {
-    gc_micro_step(heap);
-    check_heap(heap);
-  }
-  assert_int_equal(gc_phase_of(heap), phase);
-}
 
 /* Micro-steps until the object is black. */
 static void

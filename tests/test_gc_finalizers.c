@@ -3,7 +3,7 @@
  * Finalizers: when they are called, in what order and how often, what they may
  * do, and what an error in one does.
  */
-#include "tests/gc_fixture.h"
+#include "tests/gc_drive.h"
 
 static struct gc_thread *
 start(struct gc_heap *heap)
@@ -13,35 +13,6 @@ start(struct gc_heap *heap)
   assert_int_equal(gc_reserve(thread, 100), GC_OK);
   gc_stop(heap);
   return thread;
-}
-
-static void
-new_table(struct gc_thread *thread)
-{
-  assert_int_equal(gc_new_table(thread, 0, 0), GC_OK);
-}
-
-static void
-push_string(struct gc_thread *thread, const char *text)
-{
-  assert_int_equal(gc_push_string(thread, text, strlen(text)), GC_OK);
-}
-
-/* Pops the top into field of the table at index. */
-static void
-set_field(struct gc_thread *thread, int index, int64_t field)
-{
-  assert_int_equal(gc_raw_seti(thread, index, field), GC_OK);
-}
-
-static void
-run_to(struct gc_heap *heap, enum gc_phase phase)
-{
-  for (int i = 0; i < 1000000 && gc_phase_of(heap) != phase; i++) {
-    gc_micro_step(heap);
-    check_heap(heap);
-  }
-  assert_int_equal(gc_phase_of(heap), phase);
 }
 
 static void

@@ -2,7 +2,7 @@
  *
  * Weak tables and ephemerons: what is cleared, when, and what never is.
  */
-#include "tests/gc_fixture.h"
+#include "tests/gc_drive.h"
 
 enum { OBJECTS_MAX = 100000 };
 
@@ -13,25 +13,6 @@ start(struct gc_heap *heap)
 
   assert_int_equal(gc_reserve(thread, 100), GC_OK);
   return thread;
-}
-
-static void
-new_table(struct gc_thread *thread)
-{
-  assert_int_equal(gc_new_table(thread, 0, 0), GC_OK);
-}
-
-static void
-push_string(struct gc_thread *thread, const char *text)
-{
-  assert_int_equal(gc_push_string(thread, text, strlen(text)), GC_OK);
-}
-
-/* Pops the top into field of the table at index. */
-static void
-set_field(struct gc_thread *thread, int index, int64_t field)
-{
-  assert_int_equal(gc_raw_seti(thread, index, field), GC_OK);
 }
 
 /* Sets the __mode of the table at the top to the text; NULL: to nil. */
@@ -65,16 +46,6 @@ change_mode(struct gc_thread *thread, int index, const char *mode)
   gc_push_metatable(thread, index);
   set_mode_of_top(thread, mode);
   gc_pop(thread, 1);
-}
-
-static void
-run_to(struct gc_heap *heap, enum gc_phase phase)
-{
-  for (int i = 0; i < 1000000 && gc_phase_of(heap) != phase; i++) {
-    gc_micro_step(heap);
-    check_heap(heap);
-  }
-  assert_int_equal(gc_phase_of(heap), phase);
 }
 
 static void
