@@ -43,6 +43,18 @@ begin_silent(void)
   begin_colourless();
 }
 
+/* An object of whose birth nothing is told. */
+static inline struct drawn *
+draw_untold(enum subject_kind kind)
+{
+  struct drawn *drawn = &page.drawn[page.count++];
+  assert_true(page.count <= OBJECTS_MAX);
+  *drawn = (struct drawn){
+      .object = {.kind = (uint8_t)kind, .size = 40, .list = SUBJECT_LIST_ALL}};
+  drawn->object.base = allocate(drawn->object.size);
+  return drawn;
+}
+
 /* The interned string of the text, drawn when it is first needed. */
 static inline struct drawn *
 name_of(const char *text)

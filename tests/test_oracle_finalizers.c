@@ -94,25 +94,54 @@ test_finalizers_binds_what_is_bred(void **state)
   assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
 }
 
-static void
-test_finalizers_binds_what_is_bred_unseen(void **state)
+/* Where no births are told it is known by its mark: in the next survey, or when
+ * it is called in the same operation. */
+static struct drawn *
+breed_unseen(void)
 {
-  (void)state;
   begin_silent();
   dying = make_finalizable(3, OP_BEHAVIOUR_BREED);
   drop_register(3);
   expect_clean();
-  begin_operation(OP_COLLECT, 0, 0, 0);
+  begin_operation(OP_MICROSTEP, 1, 0, 0);
   begin_call(dying);
-  struct drawn *bred = draw(SUBJECT_KIND_TABLE);
+  struct drawn *bred = draw_untold(SUBJECT_KIND_TABLE);
   bred->edges[bred->edge_count++] = dying->edges[0];
   bred->object.flags |= SUBJECT_OBJECT_MARKED;
   end_call(dying, false);
+  return bred;
+}
+
+static void
+test_finalizers_binds_what_is_bred_unseen(void **state)
+{
+  (void)state;
+  struct drawn *bred = breed_unseen();
   end_operation(SUBJECT_DONE);
-  erase(dying);
+  expect_clean();
+  begin_operation(OP_MICROSTEP, 1, 0, 0);
+  erase(bred);
+  expect_finding(LAW_FINALIZERS_LOST);
+  bred = breed_unseen();
+  end_operation(SUBJECT_DONE);
   expect_clean();
   bred->object.flags = 0;
   expect(LAW_FINALIZERS_LOST);
+}
+
+static void
+test_finalizers_knows_what_is_bred_and_called_unseen(void **state)
+{
+  (void)state;
+  struct drawn *bred = breed_unseen();
+  begin_call(bred);
+  expect_none();
+  struct drawn *next = draw_untold(SUBJECT_KIND_TABLE);
+  next->edges[next->edge_count++] = dying->edges[0];
+  next->object.flags |= SUBJECT_OBJECT_MARKED;
+  end_call(bred, false);
+  end_operation(SUBJECT_DONE);
+  expect_clean();
 }
 
 /* ---- separation ------------------------------------------------------ */
@@ -754,6 +783,7 @@ main(void)
       T(follows_what_is_saved),
       T(binds_what_is_bred),
       T(binds_what_is_bred_unseen),
+      T(knows_what_is_bred_and_called_unseen),
       T(finds_the_living_separated),
       T(lets_a_mutator_drop_what_is_separated),
       T(finds_a_call_without_separation),
