@@ -62,8 +62,22 @@ read_seed(const char *seed)
   return stream;
 }
 
-/* In the child: runs and writes the outcome. Leaves without cleaning up: what
- * a fault leaves behind must not be reported as a leak of the test. */
+#if PENUMBRA_COVERAGE
+void __gcov_dump(void); /* of the compiler's library */
+#endif
+
+/* Leaves the child without cleaning up: what a fault leaves behind must not be
+ * reported as a leak of the test. Counts of lines are kept. */
+static _Noreturn void
+leave(int status)
+{
+#if PENUMBRA_COVERAGE
+  __gcov_dump();
+#endif
+  _exit(status);
+}
+
+/* In the child: runs and writes the outcome. */
 static _Noreturn void
 run_child(int output, const struct stream *stream, const char *fault)
 {
@@ -73,9 +87,9 @@ run_child(int output, const struct stream *stream, const char *fault)
     signal(crashes[i], SIG_DFL);
   struct lab *lab = lab_new();
   if (!lab)
-    _exit(3);
+    leave(3);
   if (!freopen("/dev/null", "w", stderr))
-    _exit(3);
+    leave(3);
   struct lab_options options = {.fault = fault};
   struct lab_result result;
   lab_run(lab, &subject_lua54, stream, &options, &result);
@@ -84,8 +98,8 @@ run_child(int output, const struct stream *stream, const char *fault)
            result.verdict == LAB_UNCHECKED ? result.reason
                                            : lab_finding(lab)->message);
   if (write(output, &outcome, sizeof outcome) != (ssize_t)sizeof outcome)
-    _exit(3);
-  _exit(0);
+    leave(3);
+  leave(0);
 }
 
 static struct outcome

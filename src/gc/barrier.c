@@ -124,18 +124,26 @@ grey_again(struct gc_heap *heap, struct gc_object *parent)
   }
 }
 
-void
-gc_barrier_forward(struct gc_heap *heap, struct gc_object *parent,
-                   struct gc_object *child, enum gc_fault dropped_by)
+/* Whether the barrier has something to do; tells of it. */
+static bool
+is_taken(struct gc_heap *heap, struct gc_object *parent,
+         struct gc_object *child, bool back, enum gc_fault dropped_by)
 {
   bool taken;
 
   if (is_dropped(heap, dropped_by)) {
-    return;
+    return false;
   }
   taken = is_needed(heap, parent, child);
-  tell_barrier(heap, parent, child, false, taken);
-  if (!taken) {
+  tell_barrier(heap, parent, child, back, taken);
+  return taken;
+}
+
+void
+gc_barrier_forward(struct gc_heap *heap, struct gc_object *parent,
+                   struct gc_object *child, enum gc_fault dropped_by)
+{
+  if (!is_taken(heap, parent, child, false, dropped_by)) {
     return;
   }
   if (gc_keeps_invariant(heap)) {
@@ -149,15 +157,8 @@ void
 gc_barrier_back(struct gc_heap *heap, struct gc_object *parent,
                 struct gc_object *child, enum gc_fault dropped_by)
 {
-  bool taken;
-
-  if (is_dropped(heap, dropped_by)
-      || (GC_FAULTY(heap, TOUCHED2_UNSEEN) && parent->age == GC_AGE_TOUCHED2)) {
-    return;
-  }
-  taken = is_needed(heap, parent, child);
-  tell_barrier(heap, parent, child, true, taken);
-  if (!taken) {
+  if ((GC_FAULTY(heap, TOUCHED2_UNSEEN) && parent->age == GC_AGE_TOUCHED2)
+      || !is_taken(heap, parent, child, true, dropped_by)) {
     return;
   }
   if (gc_keeps_invariant(heap)) {

@@ -208,9 +208,9 @@ unit_of(struct gc_heap *heap)
   case GC_PHASE_SWEEP_END:
     return sweep_end(heap);
   case GC_PHASE_FINALIZE:
-    return finalize(heap);
+    break;
   }
-  return 0;
+  return finalize(heap);
 }
 
 size_t

@@ -17,6 +17,7 @@ const struct gc_fault_info gc_fault_infos[] = {
   { NULL, NULL, NULL, NULL, NULL }
 };
 
+#if PENUMBRA_FAULTS
 enum gc_fault
 gc_fault_find(const char *name)
 {
@@ -27,3 +28,4 @@ gc_fault_find(const char *name)
   }
   return GC_FAULT_NONE;
 }
+#endif

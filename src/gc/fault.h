@@ -31,12 +31,13 @@ struct gc_fault_info {
 /* Rows in fault.def's order; NULL-named row ends it (at once in a build
  * without faults). */
 extern const struct gc_fault_info gc_fault_infos[];
-/* GC_FAULT_NONE if there is no such fault (or no faults in this build). */
-enum gc_fault gc_fault_find(const char *name);
 
 #if PENUMBRA_FAULTS
+/* GC_FAULT_NONE if there is no such fault. */
+enum gc_fault gc_fault_find(const char *name);
 #define GC_FAULTY(heap, NAME) ((heap)->fault == GC_FAULT_##NAME)
 #else
+#define gc_fault_find(name) ((void)(name), GC_FAULT_NONE)
 #define GC_FAULTY(heap, NAME) ((void)(heap), 0)
 #endif
 

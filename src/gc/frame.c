@@ -77,14 +77,6 @@ frame_prepare(struct gc_thread *thread, uint32_t base, uint32_t slots)
          && gc_frame_room(thread, base, slots) == GC_OK;
 }
 
-/* Whether a fault lets a new frame have what lies above the top. */
-static bool
-takes_over_slots(const struct gc_heap *heap)
-{
-  return GC_FAULTY(heap, FRAME_SLOTS_STALE)
-         || GC_FAULTY(heap, STACK_ABOVE_TOP);
-}
-
 /* Makes the frame of the function at slot `function` the current one. */
 static void
 frame_push(struct gc_thread *thread, uint32_t function, uint32_t base,
@@ -97,8 +89,10 @@ frame_push(struct gc_thread *thread, uint32_t function, uint32_t base,
   frame->flags = flags;
   thread->frame = frame;
   thread->frame_depth++;
-  if (takes_over_slots(thread->heap) && thread->top < base + slots) {
-    thread->top = base + slots;
+  if ((GC_FAULTY(thread->heap, FRAME_SLOTS_STALE)
+       || GC_FAULTY(thread->heap, STACK_ABOVE_TOP))
+      && thread->top < base + slots) {
+    thread->top = base + slots; /* what lies above the top comes with it */
   }
   gc_frame_fill(thread, slots);
 }

@@ -118,10 +118,7 @@ gc_segments_return(struct gc_heap *heap, struct gc_object *object)
 static struct gc_object *
 segment_at(struct gc_object **link, struct gc_object *const *list, bool early)
 {
-  if (early && link != list) {
-    return (struct gc_object *)(void *)link;
-  }
-  return *link;
+  return early && link != list ? (struct gc_object *)(void *)link : *link;
 }
 
 /* ---- sweeps ---------------------------------------------------------- */
@@ -164,13 +161,6 @@ grow_older(struct gc_heap *heap, struct gc_object *object,
   }
 }
 
-/* Whether a fault keeps a dead object. */
-static bool
-is_spared(const struct gc_heap *heap, const struct gc_object *object)
-{
-  return GC_FAULTY(heap, SURVIVAL_UNSWEPT) && object->age == GC_AGE_SURVIVAL;
-}
-
 /* Sweeps from link up to limit. Gives the link that leads to limit. */
 static struct gc_object **
 sweep_young(struct gc_heap *heap, struct gc_object **link,
@@ -182,7 +172,8 @@ sweep_young(struct gc_heap *heap, struct gc_object **link,
     if (!gc_is_dead(heap, object)) {
       grow_older(heap, object, first_old1);
       link = &object->next;
-    } else if (is_spared(heap, object)) {
+    } else if (GC_FAULTY(heap, SURVIVAL_UNSWEPT)
+               && object->age == GC_AGE_SURVIVAL) {
       link = &object->next;
     } else {
       gc_free_first(heap, link);
@@ -276,47 +267,34 @@ sweep_to_new(struct gc_heap *heap, struct gc_object *object)
 
 /* ---- the end of a collection ----------------------------------------- */
 
-/* Whether an object of a grey list is kept for the next collection; paints
- * what is not, and what is for the last time. White is what the sweep has
- * made SURVIVAL. */
+/* Whether what waits on grey_again is kept for the next collection: an old
+ * thread for ever, as it is; what was touched since the last one once more,
+ * black. Nothing else waits when the mark is over. */
 static bool
 stays_listed(struct gc_heap *heap, struct gc_object *object)
 {
-  if (gc_is_white(object)) {
-    return false;
-  }
-  if (object->age == GC_AGE_TOUCHED1) {
-    if (GC_FAULTY(heap, TOUCHED_DROPPED)) {
-      return false;
-    }
-    gc_set_colour(heap, object, GC_BLACK);
-    gc_set_age(heap, object, GC_AGE_TOUCHED2);
-    return !GC_FAULTY(heap, TOUCHED2_EARLY);
-  }
-  if (object->kind == GC_KIND_THREAD) {
+  if (object->age != GC_AGE_TOUCHED1) {
+    GC_ASSERT(object->kind == GC_KIND_THREAD);
     return true;
   }
-  if (object->age == GC_AGE_TOUCHED2) {
-    gc_set_age(heap, object, GC_AGE_OLD);
+  if (GC_FAULTY(heap, TOUCHED_DROPPED)) {
+    return false;
   }
   gc_set_colour(heap, object, GC_BLACK);
-  return false;
+  gc_set_age(heap, object, GC_AGE_TOUCHED2);
+  return !GC_FAULTY(heap, TOUCHED2_EARLY);
 }
 
 static void
-correct_grey_lists(struct gc_heap *heap)
+correct_grey_again(struct gc_heap *heap)
 {
-  static const enum gc_grey lists[]
-      = { GC_GREY_AGAIN, GC_GREY_WEAK, GC_GREY_ALLWEAK, GC_GREY_EPHEMERON };
   struct gc_object *kept = NULL;
   struct gc_object *object;
 
-  for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-    while ((object = gc_grey_pop(heap, lists[i])) != NULL) {
-      if (stays_listed(heap, object)) {
-        *gc_grey_link(object) = kept;
-        kept = object;
-      }
+  while ((object = gc_grey_pop(heap, GC_GREY_AGAIN)) != NULL) {
+    if (stays_listed(heap, object)) {
+      *gc_grey_link(object) = kept;
+      kept = object;
     }
   }
   while (kept != NULL) {
@@ -330,7 +308,7 @@ static void
 finish(struct gc_heap *heap)
 {
   gc_set_phase(heap, GC_PHASE_SWEEP_END);
-  correct_grey_lists(heap);
+  correct_grey_again(heap);
   gc_string_table_shrink(heap);
   gc_set_phase(heap, GC_PHASE_PROPAGATE);
   gc_finalize_call_all(heap);
@@ -372,15 +350,6 @@ requeue_old1(struct gc_heap *heap)
   requeue_list(heap, heap->pending, NULL);
 }
 
-static void
-mark_new(struct gc_heap *heap)
-{
-  for (struct gc_object *object = heap->all; object != heap->survival;
-       object = object->next) {
-    gc_mark_object(heap, object);
-  }
-}
-
 static size_t
 minor(struct gc_heap *heap)
 {
@@ -390,7 +359,10 @@ minor(struct gc_heap *heap)
   GC_ASSERT(heap->phase == GC_PHASE_PROPAGATE);
   requeue_old1(heap);
   if (GC_FAULTY(heap, MINOR_FREES_NOTHING)) {
-    mark_new(heap);
+    for (struct gc_object *object = heap->all; object != heap->survival;
+         object = object->next) {
+      gc_mark_object(heap, object);
+    }
   }
   cost = gc_mark_atomic(heap);
   gc_set_phase(heap, GC_PHASE_SWEEP);

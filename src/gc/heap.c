@@ -113,9 +113,9 @@ colour_bits(const struct gc_heap *heap, enum gc_colour colour)
   case GC_GREY:
     return 0;
   case GC_BLACK:
-    return GC_MARK_BLACK;
+    break;
   }
-  return 0;
+  return GC_MARK_BLACK;
 }
 
 void

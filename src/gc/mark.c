@@ -416,22 +416,14 @@ mark_open_upvalues(struct gc_heap *heap, struct gc_thread *thread)
   }
 }
 
-static bool
-is_visit_omitted(const struct gc_heap *heap, const struct gc_thread *thread)
-{
-  if (heap->phase != GC_PHASE_ATOMIC) {
-    return false;
-  }
-  return GC_FAULTY(heap, REMARK_THREADS)
-         || (GC_FAULTY(heap, REMARK_RUNNING) && thread == heap->running);
-}
-
 static size_t
 visit_thread(struct gc_heap *heap, struct gc_thread *thread)
 {
   size_t cost = 1 + (size_t)thread->stack_size;
 
-  if (is_visit_omitted(heap, thread)) {
+  if ((GC_FAULTY(heap, REMARK_THREADS)
+       || (GC_FAULTY(heap, REMARK_RUNNING) && thread == heap->running))
+      && heap->phase == GC_PHASE_ATOMIC) {
     return cost;
   }
   mark_values(heap, thread->stack, live_slots(heap, thread));

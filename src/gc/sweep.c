@@ -108,13 +108,12 @@ static struct gc_object **
 after_dead(struct gc_heap *heap, struct gc_object **link)
 {
   struct gc_object *next = *link;
+  bool is_any = next != NULL && next != &heap->main->head;
 
-  if (next == NULL || next == &heap->main->head) {
-    return link;
-  }
-  if (GC_FAULTY(heap, SWEEP_FREES_LIVE) && !gc_is_dead(heap, next)) {
+  if (GC_FAULTY(heap, SWEEP_FREES_LIVE) && is_any
+      && !gc_is_dead(heap, next)) {
     gc_free_first(heap, link);
-  } else if (GC_FAULTY(heap, SWEEP_SKIPS)) {
+  } else if (GC_FAULTY(heap, SWEEP_SKIPS) && is_any) {
     return &next->next;
   }
   return link;

@@ -106,7 +106,7 @@ gc_value_equal(const struct gc_value *a, const struct gc_value *b)
   case GC_TAG_OBJECT:
     return object_equal(a->as.object, b->as.object);
   case GC_TAG_DEAD_KEY:
-    return false;
+    break;
   }
   return false;
 }

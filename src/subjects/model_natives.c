@@ -224,8 +224,9 @@ do_behaviour(struct gc_thread *t, enum op_word behaviour)
   case OP_BEHAVIOUR_ALLOCATE:
     return make_tables(t);
   case OP_BEHAVIOUR_ERROR:
-  case OP_BEHAVIOUR_YIELD: /* refused: a finalizer is called from C */
     return GC_ERROR;
+  case OP_BEHAVIOUR_YIELD: /* refused: a finalizer is called from C */
+    return gc_yield(t, 0);
   case OP_BEHAVIOUR_STEP:
     gc_step(heap, 0);
     break;
