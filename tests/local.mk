@@ -133,16 +133,34 @@ endif
 
 EXTRA_DIST += %D%/bench-fuzz %D%/coverage
 
+# Two figures from two builds, since each is of what the other has not: without
+# faults, of the collector by the corpus; with them, which a build in
+# coverage-faults/ has, of the oracle by the corpus and the unit tests, of which
+# one is the matrix of the faults.
+coverage_run = \
+	abs_top_builddir="$$PWD" abs_top_srcdir='$(abs_top_srcdir)' \
+	GCOV='$(GCOV)' '$(abs_top_srcdir)/tests/coverage'
+
 coverage: fuzz/fuzz_lua54$(EXEEXT)
 	@if test '$(enable_coverage)' = no; then \
 	  echo 'make coverage: configure with --enable-coverage first' >&2; \
 	  exit 1; \
 	fi
-	abs_top_builddir='$(abs_top_builddir)' GCOV='$(GCOV)' \
-	  '$(srcdir)/tests/coverage' src/gc '$(abs_top_srcdir)/corpus/fuzz_lua54'
+	@if test '$(enable_faults)' = no; then \
+	  $(coverage_run) src/gc '$(abs_top_srcdir)/corpus/fuzz_lua54' && \
+	  $(MKDIR_P) coverage-faults && cd coverage-faults && \
+	  { test -f Makefile || '$(abs_top_srcdir)/configure' -q \
+	      --enable-coverage CC='$(CC)' CFLAGS='$(CFLAGS)' \
+	      GCOV='$(GCOV)'; } && \
+	  $(MAKE) coverage; \
+	else \
+	  $(MAKE) $(check_PROGRAMS) && \
+	  $(coverage_run) oracle '$(abs_top_srcdir)/corpus/fuzz_lua54' \
+	    $(check_PROGRAMS); \
+	fi
 
 clean-local:
-	rm -rf coverage coverage.log
+	rm -rf coverage coverage-faults coverage.log
 	find . '(' -name '*.gcda' -o -name '*.gcno' ')' -type f -exec rm -f {} +
 
 .PHONY: bench coverage
