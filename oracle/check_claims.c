@@ -308,7 +308,6 @@ follow_values(struct oracle *oracle, const struct oracle_claim *first,
 {
   struct group group = {.oracle = oracle, .first = first, .count = count};
   oracle->claims.key_count = 0;
-  oracle->has_cleared = true;
   shadow_visit(oracle->shadow, first->table, find_value, &group);
   check_clear_keys(oracle, first->table);
 }
@@ -325,6 +324,7 @@ follow_claims(struct oracle *oracle)
   for (uint32_t i = 0, next; i < count; i = next) {
     const struct oracle_claim *claim = &first[i];
     next = i + 1;
+    oracle->has_cleared |= claim->sort != CLAIM_SEPARATED;
     if (claim->sort == CLAIM_KEY)
       shadow_clear_entry(oracle->shadow, claim->table,
                          (struct shadow_value){claim->dead.node, SHADOW_NODE});

@@ -25,7 +25,7 @@
  * the survey alone: each is reachable from the root, from an object that may
  * stay, from a fixed one or one born in the operation. They are let be where a
  * finalizer has run, for it may just have dropped them, and where a pair went
- * because of its value, for its key was held strongly until then.
+ * from a weak table: its other side, if a string, was held until then.
  */
 #include "oracle/check.h"
 

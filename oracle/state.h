@@ -221,7 +221,7 @@ struct oracle {
   struct oracle_finalizers finalizers;
   bool collected; /* op was a full collection, or minor ones, and succeeded; no
                    * survey since */
-  bool has_cleared; /* in op a pair went because of its value */
+  bool has_cleared; /* in op a pair went from a weak table */
 
   struct oracle_finding finding;
   struct tally tally;
