@@ -139,6 +139,7 @@ EXTRA_DIST += %D%/bench-fuzz %D%/coverage
 # one is the matrix of the faults.
 coverage_run = \
 	abs_top_builddir="$$PWD" abs_top_srcdir='$(abs_top_srcdir)' \
+	PENUMBRA_SANITIZERS='$(enable_sanitizers)' \
 	GCOV='$(GCOV)' '$(abs_top_srcdir)/tests/coverage'
 
 coverage: fuzz/fuzz_lua54$(EXEEXT)
