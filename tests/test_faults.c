@@ -139,8 +139,6 @@ static void
 test_fault_is_caught_with_its_law(void **state)
 {
   const struct gc_fault_info *fault = *state;
-  if (needs_sanitizer(fault))
-    skip();
   struct stream stream = read_seed(fault->seed);
   struct outcome outcome = run(&stream, fault->name);
   stream_done(&stream);
@@ -186,13 +184,15 @@ main(void)
   size_t count = 0;
   for (const struct gc_fault_info *fault = subject_fault_infos();
        fault->name && count < 2 * FAULTS_MAX; fault++) {
-    snprintf(names[count], sizeof names[0], "fault %s is caught by %s",
-             fault->name, fault->law);
-    tests[count] =
-        (struct CMUnitTest){.name = names[count],
-                            .test_func = test_fault_is_caught_with_its_law,
-                            .initial_state = (void *)(uintptr_t)fault};
-    count++;
+    if (!needs_sanitizer(fault)) {
+      snprintf(names[count], sizeof names[0], "fault %s is caught by %s",
+               fault->name, fault->law);
+      tests[count] =
+          (struct CMUnitTest){.name = names[count],
+                              .test_func = test_fault_is_caught_with_its_law,
+                              .initial_state = (void *)(uintptr_t)fault};
+      count++;
+    }
     snprintf(names[count], sizeof names[0], "seed of %s is clean without it",
              fault->name);
     tests[count] =
