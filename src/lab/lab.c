@@ -39,6 +39,15 @@ enum {
                        * run is given up as unchecked */
 };
 
+/* What the operation that runs has taken so far: against the budgets. */
+struct spent {
+  uint64_t blocks_before; /* live when it began */
+  uint64_t all_steps;     /* micro-steps inside the subject's perform */
+  uint64_t steps;         /* since it last got memory outside of them: a
+                           * collector may make a cycle for each allocation */
+  uint64_t allocations, refusals;
+};
+
 enum leave { LEAVE_FINDING = 1, LEAVE_UNCHECKED };
 
 struct lab {
@@ -52,12 +61,7 @@ struct lab {
   struct stream *record; /* borrows; admitted operations are put there */
   jmp_buf leave;
   uint64_t surveyed_before; /* oracle's count when the stream began */
-  uint64_t steps_in_operation; /* since it last got memory outside of them:
-                                * a collector may make a cycle for each */
-  uint64_t all_steps_in_operation;
-  uint64_t allocations_in_operation;
-  uint64_t refusals_in_operation;
-  uint64_t blocks_before; /* live when the operation began */
+  struct spent spent;
   uint8_t operation;      /* enum op_code that runs, OP_COUNT outside */
   uint8_t phase_checked;  /* enum subject_phase at the last check */
   bool in_step;           /* a micro-step runs */
@@ -130,7 +134,7 @@ check_at_step(struct lab *lab, enum oracle_when when)
 static uint64_t
 blocks_max(const struct lab *lab)
 {
-  return lab->blocks_before + lab->allocations_in_operation;
+  return lab->spent.blocks_before + lab->spent.allocations;
 }
 
 /* Each allocation that was refused may have made a whole collection. */
@@ -138,7 +142,7 @@ static uint64_t
 steps_max(const struct lab *lab)
 {
   return (STEPS_SLACK + STEPS_PER_BLOCK * blocks_max(lab)) *
-         (1 + lab->refusals_in_operation);
+         (1 + lab->spent.refusals);
 }
 
 /* ---- events ---------------------------------------------------------- */
@@ -149,10 +153,10 @@ step_ended(struct lab *lab)
   lab->result->micro_steps += 1;
   if (!lab->performing)
     return; /* the lab's own micro-step: judged when it is back */
-  lab->steps_in_operation += 1;
-  if (++lab->all_steps_in_operation > STEPS_MAX)
+  lab->spent.steps += 1;
+  if (++lab->spent.all_steps > STEPS_MAX)
     leave_unchecked(lab, "an operation takes too many collector steps");
-  if (lab->steps_in_operation > steps_max(lab))
+  if (lab->spent.steps > steps_max(lab))
     accuse_no_progress(lab, "an operation does not come to an end of its "
                             "collector steps");
   check_at_step(lab, ORACLE_INSIDE);
@@ -197,13 +201,13 @@ arena_told(void *user, const struct arena_event *event)
   struct lab *lab = user;
   if (!lab->options || lab->options->unchecked)
     return;
-  lab->allocations_in_operation += event->type == ARENA_ALLOCATED;
+  lab->spent.allocations += event->type == ARENA_ALLOCATED;
   if (event->type == ARENA_ALLOCATED && !lab->in_step)
-    lab->steps_in_operation = 0;
-  if (lab->allocations_in_operation > ALLOCATIONS_MAX)
+    lab->spent.steps = 0;
+  if (lab->spent.allocations > ALLOCATIONS_MAX)
     accuse_no_progress(lab, "an operation does not stop allocating");
-  lab->refusals_in_operation += event->type == ARENA_REFUSED;
-  if (lab->refusals_in_operation > REFUSALS_SLACK + 2 * blocks_max(lab))
+  lab->spent.refusals += event->type == ARENA_REFUSED;
+  if (lab->spent.refusals > REFUSALS_SLACK + 2 * blocks_max(lab))
     accuse_no_progress(lab, "an operation does not stop asking for memory that "
                             "is refused");
   struct subject_event told = {.type = types[event->type],
@@ -268,8 +272,6 @@ perform(struct lab *lab, struct op op)
   struct subject_answer answer = {{{0, 0}, {0, 0}}};
   if (lab->options->unchecked)
     return lab->subject->perform(lab->instance, op, &answer);
-  lab->steps_in_operation = 0;
-  lab->all_steps_in_operation = 0;
   oracle_operation_begin(lab->oracle, op);
   lab->performing = true;
   lab->is_judged = false;
@@ -337,9 +339,7 @@ do_operation(struct lab *lab, size_t index, struct op op)
   if (op.code == OP_SETUP || op.code == OP_CLOSE)
     return;
   lab->operation = op.code;
-  lab->allocations_in_operation = 0;
-  lab->refusals_in_operation = 0;
-  lab->blocks_before = arena_live_blocks(lab->arena);
+  lab->spent = (struct spent){.blocks_before = arena_live_blocks(lab->arena)};
   arena_suspend_refusals(lab->arena, !may_be_refused(lab, op));
   enum subject_status status = run_operation(lab, op);
   arena_recover(lab->arena);
@@ -351,6 +351,15 @@ do_operation(struct lab *lab, size_t index, struct op op)
 }
 
 /* ---- a run ----------------------------------------------------------- */
+
+/* Without one: the words that are 0. */
+static struct op
+setup_of(const struct stream *stream)
+{
+  if (stream->count && stream->ops[0].code == OP_SETUP)
+    return stream->ops[0];
+  return (struct op){.code = OP_SETUP};
+}
 
 static void
 open_subject(struct lab *lab, uint8_t mode)
@@ -384,10 +393,7 @@ close_subject(struct lab *lab)
 static void
 run_stream(struct lab *lab, const struct stream *stream)
 {
-  uint8_t mode = OP_MODE_INCREMENTAL;
-  if (stream->count && stream->ops[0].code == OP_SETUP)
-    mode = (uint8_t)stream->ops[0].c;
-  open_subject(lab, mode);
+  open_subject(lab, (uint8_t)setup_of(stream).c);
   size_t came = 0;
   while (came < stream->count && !lab->close_is_asked) {
     struct op op = stream->ops[came];
@@ -419,15 +425,7 @@ prepare(struct lab *lab, const struct subject *subject,
         const struct stream *stream, const struct lab_options *options,
         struct lab_result *result)
 {
-  enum arena_policy policy = ARENA_FRESH;
-  uint8_t mode = OP_MODE_INCREMENTAL;
-  bool large = false;
-  if (stream->count && stream->ops[0].code == OP_SETUP) {
-    if (stream->ops[0].a == OP_POLICY_RECYCLE)
-      policy = ARENA_RECYCLE;
-    large = stream->ops[0].b == OP_SCALE_LARGE;
-    mode = (uint8_t)stream->ops[0].c;
-  }
+  struct op setup = setup_of(stream);
   memset(result, 0, sizeof *result);
   lab->subject = subject;
   lab->instance = NULL;
@@ -439,14 +437,12 @@ prepare(struct lab *lab, const struct subject *subject,
   lab->performing = false;
   lab->is_judged = false;
   lab->close_is_asked = false;
-  lab->steps_in_operation = 0;
-  lab->all_steps_in_operation = 0;
-  lab->allocations_in_operation = 0;
-  lab->refusals_in_operation = 0;
-  lab->blocks_before = 0;
+  lab->spent = (struct spent){.blocks_before = 0};
   lab->surveyed_before = oracle_statistics(lab->oracle)->objects;
-  arena_clear(lab->arena, policy);
-  oracle_begin(lab->oracle, subject, large, mode);
+  arena_clear(lab->arena, setup.a == OP_POLICY_RECYCLE ? ARENA_RECYCLE
+                                                       : ARENA_FRESH);
+  oracle_begin(lab->oracle, subject, setup.b == OP_SCALE_LARGE,
+               (uint8_t)setup.c);
 }
 
 void

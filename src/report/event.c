@@ -95,7 +95,7 @@ block_print(const struct subject_event *event, char *text, uint32_t number)
   }
 }
 
-/* What collections do beside marking and sweeping. */
+/* What collections do beside marking and sweeping, and their phases. */
 static int
 collection_print(const struct oracle *oracle,
                  const struct subject_event *event, char *text,
@@ -104,6 +104,10 @@ collection_print(const struct oracle *oracle,
   const char *kind = oracle_kind_text(event->kind);
 
   switch ((enum subject_event_type)event->type) {
+  case SUBJECT_EVENT_PHASE:
+    return snprintf(text, REPORT_EVENT_MAX, "phase %s to %s",
+                    oracle_phase_text(event->from),
+                    oracle_phase_text(event->to));
   case SUBJECT_EVENT_AGED:
     return snprintf(text, REPORT_EVENT_MAX,
                     "%s #%" PRIu32 " ages from %s to %s", kind, number,
@@ -139,64 +143,70 @@ collection_print(const struct oracle *oracle,
   }
 }
 
+/* What happens to one object. */
+static int
+object_print(const struct oracle *oracle, const struct subject_event *event,
+             char *text, uint32_t number)
+{
+  const char *kind = oracle_kind_text(event->kind);
+
+  switch ((enum subject_event_type)event->type) {
+  case SUBJECT_EVENT_BIRTH:
+    return snprintf(text, REPORT_EVENT_MAX, "%s #%" PRIu32 " born %s", kind,
+                    number, oracle_colour_text(event->to));
+  case SUBJECT_EVENT_DEATH:
+    return snprintf(text, REPORT_EVENT_MAX, "%s #%" PRIu32 " dies %s", kind,
+                    number, oracle_colour_text(event->from));
+  case SUBJECT_EVENT_RECOLOURED:
+    return snprintf(text, REPORT_EVENT_MAX,
+                    "%s #%" PRIu32 " turns from %s to %s", kind, number,
+                    oracle_colour_text(event->from),
+                    oracle_colour_text(event->to));
+  case SUBJECT_EVENT_RELISTED:
+    return snprintf(text, REPORT_EVENT_MAX,
+                    "%s #%" PRIu32 " moves from %s to %s", kind, number,
+                    list_name(event->from), list_name(event->to));
+  case SUBJECT_EVENT_GREYED:
+    return snprintf(text, REPORT_EVENT_MAX,
+                    "%s #%" PRIu32 " goes from %s to %s", kind, number,
+                    grey_name(event->from), grey_name(event->to));
+  case SUBJECT_EVENT_STORE:
+    return snprintf(text, REPORT_EVENT_MAX,
+                    "#%" PRIu32 " stored in %s #%" PRIu32,
+                    oracle_number(oracle, event->value), kind, number);
+  case SUBJECT_EVENT_BARRIER:
+    return barrier_print(oracle, event, text, number);
+  case SUBJECT_EVENT_CLOSED:
+    return snprintf(text, REPORT_EVENT_MAX,
+                    "to-be-closed value #%" PRIu32 " is closed", number);
+  default:
+    return 0;
+  }
+}
+
 bool
 report_event_print(const struct oracle *oracle,
                    const struct subject_event *event, char *ret_text)
 {
-  const char *kind = oracle_kind_text(event->kind);
-  uint32_t number = 0;
-  int length = 0;
+  uint32_t number = event->base ? oracle_number(oracle, event->base) : 0;
 
-  if (event->base != 0)
-    number = oracle_number(oracle, event->base);
   switch ((enum subject_event_type)event->type) {
   case SUBJECT_EVENT_ALLOCATED:
   case SUBJECT_EVENT_FREED:
   case SUBJECT_EVENT_BAD_FREE:
   case SUBJECT_EVENT_REFUSED:
   case SUBJECT_EVENT_EXHAUSTED:
-    length = block_print(event, ret_text, number);
-    break;
+    return block_print(event, ret_text, number) > 0;
   case SUBJECT_EVENT_BIRTH:
-    length = snprintf(ret_text, REPORT_EVENT_MAX, "%s #%" PRIu32 " born %s",
-                      kind, number, oracle_colour_text(event->to));
-    break;
   case SUBJECT_EVENT_DEATH:
-    length = snprintf(ret_text, REPORT_EVENT_MAX, "%s #%" PRIu32 " dies %s",
-                      kind, number, oracle_colour_text(event->from));
-    break;
   case SUBJECT_EVENT_RECOLOURED:
-    length = snprintf(
-        ret_text, REPORT_EVENT_MAX, "%s #%" PRIu32 " turns from %s to %s", kind,
-        number, oracle_colour_text(event->from), oracle_colour_text(event->to));
-    break;
   case SUBJECT_EVENT_RELISTED:
-    length = snprintf(ret_text, REPORT_EVENT_MAX,
-                      "%s #%" PRIu32 " moves from %s to %s", kind, number,
-                      list_name(event->from), list_name(event->to));
-    break;
   case SUBJECT_EVENT_GREYED:
-    length = snprintf(ret_text, REPORT_EVENT_MAX,
-                      "%s #%" PRIu32 " goes from %s to %s", kind, number,
-                      grey_name(event->from), grey_name(event->to));
-    break;
   case SUBJECT_EVENT_STORE:
-    length = snprintf(ret_text, REPORT_EVENT_MAX,
-                      "#%" PRIu32 " stored in %s #%" PRIu32,
-                      oracle_number(oracle, event->value), kind, number);
-    break;
   case SUBJECT_EVENT_BARRIER:
-    length = barrier_print(oracle, event, ret_text, number);
-    break;
-  case SUBJECT_EVENT_PHASE:
-    length =
-        snprintf(ret_text, REPORT_EVENT_MAX, "phase %s to %s",
-                 oracle_phase_text(event->from), oracle_phase_text(event->to));
-    break;
   case SUBJECT_EVENT_CLOSED:
-    length = snprintf(ret_text, REPORT_EVENT_MAX,
-                      "to-be-closed value #%" PRIu32 " is closed", number);
-    break;
+    return object_print(oracle, event, ret_text, number) > 0;
+  case SUBJECT_EVENT_PHASE:
   case SUBJECT_EVENT_AGED:
   case SUBJECT_EVENT_CLEARED:
   case SUBJECT_EVENT_FINALIZER:
@@ -205,16 +215,14 @@ report_event_print(const struct oracle *oracle,
   case SUBJECT_EVENT_EMERGENCY:
   case SUBJECT_EVENT_MODE:
   case SUBJECT_EVENT_CLOSE_ASKED:
-    length = collection_print(oracle, event, ret_text, number);
-    break;
+    return collection_print(oracle, event, ret_text, number) > 0;
   case SUBJECT_EVENT_ASSERTION:
-    length = snprintf(ret_text, REPORT_EVENT_MAX, "assertion failed: %s",
-                      event->text ? event->text : "?");
-    break;
+    return snprintf(ret_text, REPORT_EVENT_MAX, "assertion failed: %s",
+                    event->text ? event->text : "?") > 0;
   case SUBJECT_EVENT_STEP_BEGIN:
   case SUBJECT_EVENT_STEP_END:
   case SUBJECT_EVENT_COUNT:
     break;
   }
-  return length > 0;
+  return false;
 }

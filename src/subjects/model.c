@@ -551,7 +551,7 @@ const struct subject subject_lua54 = {
     .title = "the built-in collector, dialect of Lua 5.4",
     .capabilities = SUBJECT_CAN_SURVEY | SUBJECT_CAN_COLOUR | SUBJECT_CAN_STEP |
                     SUBJECT_CAN_EVENTS | SUBJECT_CAN_COUNT,
-    .traits = &subject_traits_lua54,
+    .traits = &subject_traits[SUBJECT_LUA54],
     .faults = fault_names,
     .open = model_open,
     .close = model_close,

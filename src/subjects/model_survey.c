@@ -137,7 +137,9 @@ object_value(const void *object)
   return (struct subject_value){.bits = BASE(object), .tag = SUBJECT_OBJECT};
 }
 
-/* By what the metatable says now. Only a short string counts as __mode. */
+/* By what the metatable says now. Only a short string counts as __mode. Read
+ * apart from the collector (weak.c), so that a mode which that misreads shows,
+ * and with an eye on what may be freed memory. */
 static struct weakness
 weakness_of(const struct survey *s, const struct gc_table *table)
 {

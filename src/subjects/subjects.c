@@ -31,38 +31,12 @@
 
 /* ---- the table ------------------------------------------------------- */
 
-#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l50,
-const struct subject_traits subject_traits_lua50 = {
-#include "subjects/traits.def"
-};
-#undef TRAIT
-#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l51,
-const struct subject_traits subject_traits_lua51 = {
-#include "subjects/traits.def"
-};
-#undef TRAIT
-#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l52,
-const struct subject_traits subject_traits_lua52 = {
-#include "subjects/traits.def"
-};
-#undef TRAIT
-#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l53,
-const struct subject_traits subject_traits_lua53 = {
-#include "subjects/traits.def"
-};
-#undef TRAIT
-#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l54,
-const struct subject_traits subject_traits_lua54 = {
-#include "subjects/traits.def"
-};
-#undef TRAIT
-#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l55,
-const struct subject_traits subject_traits_lua55 = {
-#include "subjects/traits.def"
-};
-#undef TRAIT
-#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = jit,
-const struct subject_traits subject_traits_luajit = {
+#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit)               \
+  [SUBJECT_LUA50].field = l50, [SUBJECT_LUA51].field = l51,           \
+  [SUBJECT_LUA52].field = l52, [SUBJECT_LUA53].field = l53,           \
+  [SUBJECT_LUA54].field = l54, [SUBJECT_LUA55].field = l55,           \
+  [SUBJECT_LUAJIT].field = jit,
+const struct subject_traits subject_traits[SUBJECT_VERSION_COUNT] = {
 #include "subjects/traits.def"
 };
 #undef TRAIT

@@ -12,10 +12,18 @@
 /* The built-in collector, dialect lua54. */
 extern const struct subject subject_lua54;
 
-/* Traits by version, from traits.def. */
-extern const struct subject_traits subject_traits_lua50, subject_traits_lua51,
-    subject_traits_lua52, subject_traits_lua53, subject_traits_lua54,
-    subject_traits_lua55, subject_traits_luajit;
+/* The columns of traits.def. */
+enum subject_version {
+  SUBJECT_LUA50,
+  SUBJECT_LUA51,
+  SUBJECT_LUA52,
+  SUBJECT_LUA53,
+  SUBJECT_LUA54,
+  SUBJECT_LUA55,
+  SUBJECT_LUAJIT,
+  SUBJECT_VERSION_COUNT
+};
+extern const struct subject_traits subject_traits[SUBJECT_VERSION_COUNT];
 
 /* The seeded faults of the built-in collector (gc/fault.h); a row whose name
  * is NULL ends the list. */
