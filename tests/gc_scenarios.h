@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "tests/gc_fixture.h"
+#include "tests/gc_drive.h"
 
 #define LONG_TEXT "a string that is longer than the forty bytes of a short one"
 
@@ -241,21 +241,9 @@ check_mode(const struct gc_heap *heap)
 enum { MANY = 500 }; /* values: more than a stack has room for */
 
 static void
-do_nothing(struct gc_thread *thread)
-{
-  (void)thread;
-}
-
-static void
 ok(enum gc_status status)
 {
   assert_int_equal(status, GC_OK);
-}
-
-static void
-push_text(struct gc_thread *thread, const char *text)
-{
-  ok(gc_push_string(thread, text, strlen(text)));
 }
 
 static void
@@ -286,7 +274,7 @@ prepare_full_strings(struct gc_thread *thread)
   gc_stop(heap);
   for (int i = 0; heap->strings.count < heap->strings.bucket_count; i++) {
     snprintf(text, sizeof(text), "filler %d", i);
-    push_text(thread, text);
+    push_string(thread, text);
     gc_pop(thread, 1);
   }
 }
@@ -294,15 +282,15 @@ prepare_full_strings(struct gc_thread *thread)
 static void
 prepare_short_operands(struct gc_thread *thread)
 {
-  push_text(thread, "short and ");
-  push_text(thread, "sweet");
+  push_string(thread, "short and ");
+  push_string(thread, "sweet");
 }
 
 static void
 prepare_long_operands(struct gc_thread *thread)
 {
-  push_text(thread, LONG_TEXT);
-  push_text(thread, LONG_TEXT);
+  push_string(thread, LONG_TEXT);
+  push_string(thread, LONG_TEXT);
 }
 
 static enum gc_status
@@ -320,18 +308,18 @@ prepare_full_hash(struct gc_thread *thread)
     gc_push_integer(thread, i);
     ok(gc_raw_seti(thread, 1, i));
   }
-  push_text(thread, LONG_TEXT);
+  push_string(thread, LONG_TEXT);
   gc_push_boolean(thread, true);
   ok(gc_raw_set(thread, 1));
   gc_push_integer(thread, 1);
-  push_text(thread, "value");
+  push_string(thread, "value");
 }
 
 /* An array part half of which has been emptied, and which will shrink. */
 static void
 prepare_wide_array(struct gc_thread *thread)
 {
-  ok(gc_new_table(thread, 0, 0));
+  new_table(thread);
   for (int i = 1; i <= 64; i++) {
     gc_push_integer(thread, i);
     ok(gc_raw_seti(thread, 1, i));
@@ -340,8 +328,8 @@ prepare_wide_array(struct gc_thread *thread)
     gc_push_nil(thread);
     ok(gc_raw_seti(thread, 1, i));
   }
-  push_text(thread, "key");
-  push_text(thread, "value");
+  push_string(thread, "key");
+  push_string(thread, "value");
 }
 
 static enum gc_status
@@ -353,8 +341,8 @@ act_raw_set(struct gc_thread *thread)
 static void
 prepare_empty_table(struct gc_thread *thread)
 {
-  ok(gc_new_table(thread, 0, 0));
-  push_text(thread, "value");
+  new_table(thread);
+  push_string(thread, "value");
 }
 
 static enum gc_status
@@ -367,15 +355,15 @@ act_raw_seti(struct gc_thread *thread)
 static void
 prepare_newindex(struct gc_thread *thread)
 {
-  ok(gc_new_table(thread, 0, 0));
-  ok(gc_new_table(thread, 0, 0));
+  new_table(thread);
+  new_table(thread);
   ok(gc_new_table(thread, 0, 1));
-  push_text(thread, "__newindex");
+  push_string(thread, "__newindex");
   gc_push_copy(thread, 2);
   ok(gc_raw_set(thread, 3));
   gc_set_metatable(thread, 1);
-  push_text(thread, "key");
-  push_text(thread, "value");
+  push_string(thread, "key");
+  push_string(thread, "value");
 }
 
 static enum gc_status
@@ -496,9 +484,9 @@ act_reserve(struct gc_thread *thread)
 static void
 prepare_closer(struct gc_thread *thread)
 {
-  ok(gc_new_table(thread, 0, 0));
+  new_table(thread);
   ok(gc_new_table(thread, 0, 1));
-  push_text(thread, "__close");
+  push_string(thread, "__close");
   gc_push_native(thread, do_nothing);
   ok(gc_raw_set(thread, -3));
   gc_set_metatable(thread, -2);

@@ -77,43 +77,6 @@ draw_entry(struct drawn *table, struct subject_value key,
   return edge;
 }
 
-static inline void
-drop_edge(struct drawn *from, unsigned index)
-{
-  from->edge_count -= 1;
-  memmove(&from->edges[index], &from->edges[index + 1],
-          (from->edge_count - index) * sizeof from->edges[0]);
-}
-
-/* Register n is drawn as nil. */
-static inline void
-undraw_register(int64_t n)
-{
-  for (unsigned i = thread->edge_count; i-- > 0;)
-    if (thread->edges[i].label == SUBJECT_LABEL_REGISTER &&
-        thread->edges[i].key.bits == (uint64_t)n)
-      drop_edge(thread, i);
-}
-
-/* Register n is set to nil. */
-static inline void
-drop_register(int32_t n)
-{
-  operate(OP_NIL, n, 0, 0);
-  undraw_register(n);
-}
-
-/* A fresh table in register n. */
-static inline struct drawn *
-make_table_at(int32_t n)
-{
-  operate(OP_NEWTABLE, n, 0, 0);
-  struct drawn *table = draw(SUBJECT_KIND_TABLE);
-  undraw_register(n);
-  draw_register(n, to(table));
-  return table;
-}
-
 static inline struct drawn *
 draw_metatable(struct drawn *of, const char *event, struct subject_value value)
 {
@@ -251,25 +214,6 @@ collect_nothing(void)
   enter(SUBJECT_PHASE_ATOMIC);
   enter(SUBJECT_PHASE_PAUSE);
   end_operation(SUBJECT_DONE);
-}
-
-/* ---- demands --------------------------------------------------------- */
-
-static inline void
-expect_none(void)
-{
-  if (oracle_finding(oracle)->law != LAW_NONE)
-    print_error("%s: %s\n", law_infos[oracle_finding(oracle)->law].id,
-                oracle_finding(oracle)->message);
-  assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
-}
-
-static inline void
-expect_tripped(const enum law *laws, size_t count)
-{
-  for (size_t i = 0; i < count; i++)
-    if (!tripped[laws[i]])
-      fail_msg("no test trips %s", law_infos[laws[i]].id);
 }
 
 #endif

@@ -151,6 +151,23 @@ tell_phase(uint8_t from, uint8_t to)
       .type = SUBJECT_EVENT_PHASE, .from = from, .to = to});
 }
 
+static inline void
+tell_mode(uint8_t to)
+{
+  tell((struct subject_event){.type = SUBJECT_EVENT_MODE,
+                              .from = (uint8_t)!to,
+                              .to = to});
+}
+
+/* Goes on to a phase, at once. */
+static inline void
+pass(uint8_t to)
+{
+  tell_phase(phase, to);
+  phase = to;
+  page.heap.phase = to;
+}
+
 /* Goes on to a phase, through all that lie between. */
 static inline void
 enter(uint8_t wanted)
@@ -186,6 +203,32 @@ static inline void
 step(enum subject_event_type type)
 {
   tell((struct subject_event){.type = (uint8_t)type});
+}
+
+/* A minor collection begins, and has marked and flipped. */
+static inline void
+begin_minor(void)
+{
+  step(SUBJECT_EVENT_STEP_BEGIN);
+  pass(SUBJECT_PHASE_ATOMIC);
+  pass(SUBJECT_PHASE_SWEEP);
+}
+
+/* From the sweep on to where generational cycles rest. */
+static inline void
+pass_sweep(void)
+{
+  pass(SUBJECT_PHASE_SWEEP_FINALIZABLE);
+  pass(SUBJECT_PHASE_SWEEP_PENDING);
+  pass(SUBJECT_PHASE_SWEEP_END);
+  pass(SUBJECT_PHASE_PROPAGATE);
+}
+
+static inline void
+end_minor(void)
+{
+  pass_sweep();
+  step(SUBJECT_EVENT_STEP_END);
 }
 
 /* ---- drawing --------------------------------------------------------- */
@@ -250,6 +293,24 @@ static inline struct subject_edge *
 draw_register(int64_t n, struct subject_value value)
 {
   return draw_edge(thread, SUBJECT_LABEL_REGISTER, n, value);
+}
+
+static inline void
+drop_edge(struct drawn *from, unsigned index)
+{
+  from->edge_count -= 1;
+  memmove(&from->edges[index], &from->edges[index + 1],
+          (from->edge_count - index) * sizeof from->edges[0]);
+}
+
+/* Register n is drawn as nil. */
+static inline void
+undraw_register(int64_t n)
+{
+  for (unsigned i = thread->edge_count; i-- > 0;)
+    if (thread->edges[i].label == SUBJECT_LABEL_REGISTER &&
+        thread->edges[i].key.bits == (uint64_t)n)
+      drop_edge(thread, i);
 }
 
 static inline void
@@ -344,13 +405,19 @@ expect(enum law law)
 }
 
 static inline void
-expect_clean(void)
+expect_none(void)
 {
-  look(ORACLE_BETWEEN);
   if (oracle_finding(oracle)->law != LAW_NONE)
     print_error("%s: %s\n", law_infos[oracle_finding(oracle)->law].id,
                 oracle_finding(oracle)->message);
   assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
+}
+
+static inline void
+expect_clean(void)
+{
+  look(ORACLE_BETWEEN);
+  expect_none();
 }
 
 static inline void
@@ -414,14 +481,30 @@ tear_down(void **state)
   return 0;
 }
 
+/* Register n is set to nil. */
+static inline void
+drop_register(int32_t n)
+{
+  operate(OP_NIL, n, 0, 0);
+  undraw_register(n);
+}
+
+/* A fresh table in register n. */
+static inline struct drawn *
+make_table_at(int32_t n)
+{
+  operate(OP_NEWTABLE, n, 0, 0);
+  struct drawn *table = draw(SUBJECT_KIND_TABLE);
+  undraw_register(n);
+  draw_register(n, to(table));
+  return table;
+}
+
 /* A table in r0. */
 static inline struct drawn *
 make_table(void)
 {
-  operate(OP_NEWTABLE, 0, 0, 0);
-  struct drawn *table = draw(SUBJECT_KIND_TABLE);
-  draw_register(0, to(table));
-  return table;
+  return make_table_at(0);
 }
 
 /* A string "s5" in r1. */
@@ -483,6 +566,14 @@ is_law_of_events(enum law law)
   return law == LAW_BIRTH_COLOUR || law == LAW_COLOUR_CHANGE ||
          law == LAW_PHASE_CHANGE || law == LAW_ATOMIC_INTERRUPTED ||
          law == LAW_STEP_SIZE || law >= LAW_BYTE_COUNT;
+}
+
+static inline void
+expect_tripped(const enum law *laws, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    if (!tripped[laws[i]])
+      fail_msg("no test trips %s", law_infos[laws[i]].id);
 }
 
 static inline void

@@ -4,7 +4,7 @@
  * slots; stacks that move, grow and shrink under open upvalues; resuming,
  * yielding, failing, closing.
  */
-#include "tests/gc_fixture.h"
+#include "tests/gc_drive.h"
 
 #define LONG_TEXT "a string that is longer than the forty bytes of a short one"
 
@@ -33,12 +33,6 @@ assert_slots(struct gc_thread *thread, const int *expected, int count)
 #define ASSERT_SLOTS(thread, ...)                              \
   assert_slots(thread, (const int[]){ __VA_ARGS__ },           \
                sizeof((const int[]){ __VA_ARGS__ }) / sizeof(int))
-
-static void
-do_nothing(struct gc_thread *thread)
-{
-  (void)thread;
-}
 
 /* Enters a frame of a native function with no arguments. */
 static void

@@ -20,29 +20,33 @@ struct watcher {
   bool is_dead; /* doomed has been freed inside of one */
 };
 
+/* Those of the heap that was opened last. */
+static struct host host;
+static struct watcher watcher;
+
 static void
 watch(struct gc_listener *listener, const struct gc_event *event)
 {
-  struct watcher *watcher = (struct watcher *)listener;
-  bool inside = watcher->begun > watcher->ended;
+  bool inside = watcher.begun > watcher.ended;
 
+  (void)listener;
   switch ((enum gc_event_type)event->type) {
   case GC_EVENT_EMERGENCY:
     assert_int_equal(event->to, !inside);
     if (event->to) {
-      watcher->begun++;
+      watcher.begun++;
     } else {
-      watcher->ended++;
+      watcher.ended++;
     }
     break;
   case GC_EVENT_STEP_BEGIN:
-    watcher->steps += inside;
+    watcher.steps += inside;
     break;
   case GC_EVENT_BIRTH:
-    watcher->births += inside;
+    watcher.births += inside;
     break;
   case GC_EVENT_DEATH:
-    watcher->is_dead |= inside && event->object == watcher->doomed;
+    watcher.is_dead |= inside && event->object == watcher.doomed;
     break;
   default:
     break;
@@ -50,24 +54,37 @@ watch(struct gc_listener *listener, const struct gc_event *event)
 }
 
 static struct gc_heap *
-open_watched(struct host *host, struct watcher *watcher)
+open_watched(void)
 {
   struct gc_heap *heap;
 
-  *watcher = (struct watcher){ .listener = { .event = watch } };
-  heap = open_with(host, &watcher->listener, NULL);
+  watcher = (struct watcher){ .listener = { .event = watch } };
+  heap = open_with(&host, &watcher.listener, NULL);
   assert_non_null(heap);
-  assert_int_equal(watcher->begun, 0);
+  assert_int_equal(watcher.begun, 0);
   return heap;
 }
 
 static void
-assert_emergencies(const struct watcher *watcher, unsigned count)
+assert_emergencies(unsigned count)
 {
-  assert_int_equal(watcher->begun, count);
-  assert_int_equal(watcher->ended, count);
-  assert_int_equal(watcher->births, 0);
-  assert_int_equal(watcher->steps > 0, count > 0);
+  assert_int_equal(watcher.begun, count);
+  assert_int_equal(watcher.ended, count);
+  assert_int_equal(watcher.births, 0);
+  assert_int_equal(watcher.steps > 0, count > 0);
+}
+
+/* A test whose heap is watched; the collector is stopped. */
+#define WITH_WATCHED(test) cmocka_unit_test_setup(test, set_up_watched)
+
+static int
+set_up_watched(void **state)
+{
+  struct gc_heap *heap = open_watched();
+
+  gc_stop(heap);
+  *state = gc_main_thread(heap);
+  return 0;
 }
 
 /* ---- one refusal, everywhere ----------------------------------------- */
@@ -103,9 +120,7 @@ go_to(struct gc_heap *heap, const struct spot *spot)
 static bool
 is_cured(const struct scenario *scenario, const struct spot *spot, size_t k)
 {
-  struct host host;
-  struct watcher watcher;
-  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_heap *heap = open_watched();
   struct gc_thread *thread = gc_main_thread(heap);
   uint64_t before;
   bool reached;
@@ -117,7 +132,7 @@ is_cured(const struct scenario *scenario, const struct spot *spot, size_t k)
   host.fail_at = host.calls + k;
   assert_int_equal(scenario->act(thread), GC_OK);
   reached = host.calls > host.fail_at;
-  assert_emergencies(&watcher, reached);
+  assert_emergencies(reached);
   assert_true(gc_is_stopped(heap));
   assert_false(heap->emergency);
   assert_true(heap_print(heap) != before || scenario->act == act_reserve);
@@ -155,9 +170,7 @@ test_gc_emergency_cures_each_allocation(void **state)
 static bool
 is_cured_among_old(const struct scenario *scenario, int minors, size_t k)
 {
-  struct host host;
-  struct watcher watcher;
-  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_heap *heap = open_watched();
   struct gc_thread *thread = gc_main_thread(heap);
   uint64_t after;
   bool reached;
@@ -171,7 +184,7 @@ is_cured_among_old(const struct scenario *scenario, int minors, size_t k)
   host.fail_at = host.calls + k;
   assert_int_equal(scenario->act(thread), GC_OK);
   reached = host.calls > host.fail_at;
-  assert_emergencies(&watcher, reached);
+  assert_emergencies(reached);
   assert_int_equal(heap->cycle_mode, GC_MODE_GENERATIONAL);
   check_mode(heap);
   after = heap_print(heap);
@@ -203,20 +216,16 @@ test_gc_emergency_cures_among_old_objects(void **state)
 static void
 test_gc_emergency_keeps_contents(void **state)
 {
-  struct host host;
-  struct watcher watcher;
-  struct gc_heap *heap = open_watched(&host, &watcher);
-  struct gc_thread *thread = gc_main_thread(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
-  gc_stop(heap);
-  ok(gc_new_table(thread, 0, 0));
+  new_table(thread);
   for (int i = 1; i <= 200; i++) {
     char text[32];
 
     snprintf(text, sizeof(text), "value %d", i);
     host.fail_at = host.calls + (size_t)(i % 3);
-    push_text(thread, text);
+    push_string(thread, text);
     ok(gc_raw_seti(thread, 1, i % 2 == 0 ? i : -i));
     host.fail_at = SIZE_MAX;
   }
@@ -232,7 +241,7 @@ test_gc_emergency_keeps_contents(void **state)
   }
   assert_true(watcher.begun > 50);
   check_heap(heap);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* ---- what an emergency collection does ------------------------------- */
@@ -243,13 +252,9 @@ test_gc_emergency_keeps_contents(void **state)
 static void
 test_gc_emergency_frees_garbage(void **state)
 {
-  struct host host;
-  struct watcher watcher;
-  struct gc_heap *heap = open_watched(&host, &watcher);
-  struct gc_thread *thread = gc_main_thread(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
-  gc_stop(heap);
   host.limit = host.bytes + 20000;
   for (int i = 0; i < 200; i++) {
     ok(gc_new_userdata(thread, 1000, 1));
@@ -261,31 +266,27 @@ test_gc_emergency_frees_garbage(void **state)
   assert_true(watcher.begun >= 200 * 1000 / 20000 - 1);
   assert_true(watcher.begun < 30);
   assert_true(gc_is_stopped(heap));
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* Catches one that does not free what the mark under way has reached. */
 static void
 test_gc_emergency_frees_what_was_marked(void **state)
 {
-  struct host host;
-  struct watcher watcher;
-  struct gc_heap *heap = open_watched(&host, &watcher);
-  struct gc_thread *thread = gc_main_thread(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
-  gc_stop(heap);
-  ok(gc_new_table(thread, 0, 0));
+  new_table(thread);
   watcher.doomed = object_at(thread, 1);
   go_to(heap, &(struct spot){ .phase = GC_PHASE_ENTER_ATOMIC });
   assert_true(gc_is_black(watcher.doomed));
   gc_pop(thread, 1);
   host.fail_at = host.calls;
   ok(gc_new_userdata(thread, 10, 0));
-  assert_emergencies(&watcher, 1);
+  assert_emergencies(1);
   assert_true(watcher.is_dead); /* what was made may lie where it lay */
   assert_int_equal(gc_phase_of(heap), GC_PHASE_PAUSE);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* Catches stacks and a string table that shrink in it, and such that do not
@@ -293,14 +294,10 @@ test_gc_emergency_frees_what_was_marked(void **state)
 static void
 test_gc_emergency_shrinks_nothing(void **state)
 {
-  struct host host;
-  struct watcher watcher;
-  struct gc_heap *heap = open_watched(&host, &watcher);
-  struct gc_thread *thread = gc_main_thread(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
   uint32_t slots, buckets;
 
-  (void)state;
-  gc_stop(heap);
   gc_push_native(thread, do_nothing);
   ok(gc_enter(thread, 0, 0, 3000, 0));
   gc_leave(thread, 0);
@@ -308,21 +305,21 @@ test_gc_emergency_shrinks_nothing(void **state)
     char text[32];
 
     snprintf(text, sizeof(text), "string %d", i);
-    push_text(thread, text);
+    push_string(thread, text);
     gc_pop(thread, 1);
   }
   slots = thread->stack_size;
   buckets = heap->strings.bucket_count;
   host.fail_at = host.calls;
-  ok(gc_new_table(thread, 0, 0));
-  assert_emergencies(&watcher, 1);
+  new_table(thread);
+  assert_emergencies(1);
   assert_true(heap->strings.count < 20);
   assert_int_equal(thread->stack_size, slots);
   assert_int_equal(heap->strings.bucket_count, buckets);
   gc_collect(heap);
   assert_true(thread->stack_size < slots);
   assert_true(heap->strings.bucket_count < buckets);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* Catches an emergency collection that begins inside a step, where stacks and
@@ -330,13 +327,10 @@ test_gc_emergency_shrinks_nothing(void **state)
 static void
 test_gc_emergency_not_inside_steps(void **state)
 {
-  struct host host;
-  struct watcher watcher;
-  struct gc_heap *heap = open_watched(&host, &watcher);
-  struct gc_thread *thread = gc_main_thread(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
   size_t calls;
 
-  (void)state;
   gc_push_native(thread, do_nothing);
   ok(gc_enter(thread, 0, 0, 3000, 0));
   gc_leave(thread, 0);
@@ -345,9 +339,9 @@ test_gc_emergency_not_inside_steps(void **state)
   host.fail_more = SIZE_MAX;
   gc_collect(heap);
   assert_true(host.calls > calls);
-  assert_emergencies(&watcher, 0);
+  assert_emergencies(0);
   assert_true(thread->stack_size > 3000);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* Catches one that begins before there is a heap to collect. */
@@ -358,12 +352,12 @@ test_gc_emergency_not_while_opening(void **state)
 
   (void)state;
   for (size_t k = 0; heap == NULL; k++) {
-    struct host host = { .fail_at = k };
-    struct watcher watcher = { .listener = { .event = watch } };
     struct gc_config config = { .allocate = host_allocate,
                                 .user = &host,
                                 .listener = &watcher.listener };
 
+    host = (struct host){ .fail_at = k };
+    watcher = (struct watcher){ .listener = { .event = watch } };
     heap = gc_open(&config);
     assert_int_equal(watcher.begun, 0);
     if (heap == NULL) {
@@ -381,13 +375,9 @@ test_gc_emergency_not_while_opening(void **state)
 static void
 test_gc_emergency_sets_the_pace(void **state)
 {
-  struct host host;
-  struct watcher watcher;
-  struct gc_heap *heap = open_watched(&host, &watcher);
-  struct gc_thread *thread = gc_main_thread(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
-  gc_stop(heap);
   for (int i = 0; i < 100; i++) {
     ok(gc_new_userdata(thread, 1000, 0));
     gc_pop(thread, 1);
@@ -395,11 +385,11 @@ test_gc_emergency_sets_the_pace(void **state)
   gc_restart(heap);
   host.fail_at = host.calls;
   ok(gc_new_userdata(thread, 10, 0));
-  assert_emergencies(&watcher, 1);
+  assert_emergencies(1);
   assert_true(heap->debt < 0);
   assert_true(heap->debt > -2 * (int64_t)gc_bytes(heap));
   assert_false(gc_is_stopped(heap));
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* ---- particular places ----------------------------------------------- */
@@ -409,23 +399,20 @@ test_gc_emergency_sets_the_pace(void **state)
 static void
 test_gc_emergency_keeps_strings_interned(void **state)
 {
-  struct host host;
-  struct watcher watcher;
-  struct gc_heap *heap = open_watched(&host, &watcher);
-  struct gc_thread *thread = gc_main_thread(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
   uint32_t buckets;
 
-  (void)state;
   prepare_full_strings(thread);
   buckets = heap->strings.bucket_count;
   host.fail_at = host.calls;
-  push_text(thread, "wanted");
-  assert_emergencies(&watcher, 1);
+  push_string(thread, "wanted");
+  assert_emergencies(1);
   assert_int_equal(heap->strings.bucket_count, 2 * buckets);
   assert_int_equal(heap->strings.count, GC_NAME_COUNT + 1);
-  push_text(thread, "wanted");
+  push_string(thread, "wanted");
   assert_ptr_equal(object_at(thread, 1), object_at(thread, 2));
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* Catches room that is made, and a collection with it, between the finding of a
@@ -433,18 +420,14 @@ test_gc_emergency_keeps_strings_interned(void **state)
 static void
 test_gc_emergency_not_for_what_is_found(void **state)
 {
-  struct host host;
-  struct watcher watcher;
-  struct gc_heap *heap = open_watched(&host, &watcher);
-  struct gc_thread *thread = gc_main_thread(heap);
+  struct gc_thread *thread = *state;
 
-  (void)state;
   prepare_full_strings(thread);
   host.fail_at = host.calls;
-  push_text(thread, "filler 0");
+  push_string(thread, "filler 0");
   assert_string_equal(gc_to_string(thread, 1, NULL), "filler 0");
-  assert_emergencies(&watcher, 0);
-  close_heap(heap, &host);
+  assert_emergencies(0);
+  close_heap_of(thread);
 }
 
 /* Catches an anchor that has no slot in a full frame, and a result that takes
@@ -452,13 +435,8 @@ test_gc_emergency_not_for_what_is_found(void **state)
 static void
 test_gc_emergency_full_frame(void **state)
 {
-  struct host host;
-  struct watcher watcher;
-  struct gc_heap *heap = open_watched(&host, &watcher);
-  struct gc_thread *thread = gc_main_thread(heap);
+  struct gc_thread *thread = *state;
 
-  (void)state;
-  gc_stop(heap);
   ok(gc_new_prototype(thread, 2));
   ok(gc_reserve(thread, thread->stack_size - thread->top - 1));
   gc_set_top(thread, (int)(thread->frame->limit - thread->frame->base) - 2);
@@ -467,13 +445,13 @@ test_gc_emergency_full_frame(void **state)
   assert_int_equal(thread->top, thread->frame->limit);
   host.fail_at = host.calls + 2;
   ok(gc_new_closure_over_values(thread, 1, 2));
-  assert_emergencies(&watcher, 1);
+  assert_emergencies(1);
   gc_get_upvalue(thread, -1, 0);
   assert_int_equal(gc_to_integer(thread, -1), 1);
   gc_pop(thread, 1);
   gc_get_upvalue(thread, -1, 1);
   assert_int_equal(gc_to_integer(thread, -1), 2);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* ---- weak tables ----------------------------------------------------- */
@@ -482,9 +460,9 @@ test_gc_emergency_full_frame(void **state)
 static void
 push_with_metafield(struct gc_thread *thread, const char *name)
 {
-  ok(gc_new_table(thread, 0, 0));
+  new_table(thread);
   ok(gc_new_table(thread, 0, 1));
-  push_text(thread, name);
+  push_string(thread, name);
   gc_push_copy(thread, -4);
   ok(gc_raw_set(thread, -3));
   gc_set_metatable(thread, -2);
@@ -494,7 +472,7 @@ push_with_metafield(struct gc_thread *thread, const char *name)
 static void
 push_weak(struct gc_thread *thread, const char *mode)
 {
-  push_text(thread, mode);
+  push_string(thread, mode);
   push_with_metafield(thread, "__mode");
 }
 
@@ -505,23 +483,21 @@ test_gc_emergency_clears_in_a_rehash(void **state)
 {
   (void)state;
   for (size_t k = 0; k < 2; k++) {
-    struct host host;
-    struct watcher watcher;
-    struct gc_heap *heap = open_watched(&host, &watcher);
+    struct gc_heap *heap = open_watched();
     struct gc_thread *thread = gc_main_thread(heap);
 
     gc_stop(heap);
     push_weak(thread, "v");
     gc_push_integer(thread, 1);
     ok(gc_raw_seti(thread, 1, 1));
-    push_text(thread, "lost");
-    ok(gc_new_table(thread, 0, 0));
+    push_string(thread, "lost");
+    new_table(thread);
     ok(gc_raw_set(thread, 1));
     gc_push_integer(thread, 2);
     host.fail_at = host.calls + k;
     ok(gc_raw_seti(thread, 1, 2));
-    assert_emergencies(&watcher, 1);
-    push_text(thread, "lost");
+    assert_emergencies(1);
+    push_string(thread, "lost");
     gc_raw_get(thread, 1);
     assert_int_equal(gc_type_of(thread, -1), GC_TYPE_NIL);
     assert_int_equal(gc_length(thread, 1), 2);
@@ -535,34 +511,29 @@ test_gc_emergency_clears_in_a_rehash(void **state)
 static void
 test_gc_emergency_holds_what_newindex_found(void **state)
 {
-  struct host host;
-  struct watcher watcher;
-  struct gc_heap *heap = open_watched(&host, &watcher);
-  struct gc_thread *thread = gc_main_thread(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
-  gc_stop(heap);
-  ok(gc_new_table(thread, 0, 0));
+  new_table(thread);
   push_weak(thread, "v");
-  push_text(thread, "__newindex");
-  ok(gc_new_table(thread, 0, 0));
+  push_string(thread, "__newindex");
+  new_table(thread);
   ok(gc_raw_set(thread, 2));
   gc_set_metatable(thread, 1);
-  push_text(thread, "key");
-  push_text(thread, "value");
+  push_string(thread, "key");
+  push_string(thread, "value");
   host.fail_at = host.calls;
   ok(gc_set(thread, 1));
-  assert_emergencies(&watcher, 1);
+  assert_emergencies(1);
   assert_int_equal(gc_top(thread), 1);
   check_mode(heap);
   gc_collect(heap);
   check_mode(heap);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* ---- finalizers ------------------------------------------------------ */
 
-static struct host *finalizers_host;
 static unsigned finalized;
 
 static void
@@ -579,7 +550,7 @@ allocate_refused(struct gc_thread *thread)
   unsigned before = finalized;
 
   assert_true(gc_is_finalizing(gc_heap_of(thread)));
-  finalizers_host->fail_at = finalizers_host->calls;
+  host.fail_at = host.calls;
   ok(gc_new_table(thread, 4, 4));
   assert_int_equal(finalized, before);
   assert_true(gc_is_finalizing(gc_heap_of(thread)));
@@ -600,9 +571,7 @@ static void
 check_called_later(enum gc_mode mode, const struct spot *spot)
 {
   enum { OBJECTS = 20 };
-  struct host host;
-  struct watcher watcher;
-  struct gc_heap *heap = open_watched(&host, &watcher);
+  struct gc_heap *heap = open_watched();
   struct gc_thread *thread = gc_main_thread(heap);
 
   finalized = 0;
@@ -620,8 +589,8 @@ check_called_later(enum gc_mode mode, const struct spot *spot)
   }
   gc_push_integer(thread, (int64_t)finalized);
   host.fail_at = host.calls;
-  ok(gc_new_table(thread, 0, 0));
-  assert_emergencies(&watcher, 1);
+  new_table(thread);
+  assert_emergencies(1);
   assert_int_equal(gc_to_integer(thread, 1), finalized);
   assert_true(heap->pending != NULL || finalized == OBJECTS);
   check_mode(heap);
@@ -649,12 +618,9 @@ test_gc_emergency_inside_finalizers(void **state)
 {
   (void)state;
   for (int mode = GC_MODE_INCREMENTAL; mode <= GC_MODE_GENERATIONAL; mode++) {
-    struct host host;
-    struct watcher watcher;
-    struct gc_heap *heap = open_watched(&host, &watcher);
+    struct gc_heap *heap = open_watched();
     struct gc_thread *thread = gc_main_thread(heap);
 
-    finalizers_host = &host;
     finalized = 0;
     gc_stop(heap);
     gc_set_mode(heap, mode);
@@ -665,7 +631,7 @@ test_gc_emergency_inside_finalizers(void **state)
     gc_collect(heap);
     check_mode(heap);
     assert_int_equal(finalized, 10);
-    assert_emergencies(&watcher, 5);
+    assert_emergencies(5);
     assert_true(gc_is_stopped(heap));
     assert_int_equal(gc_top(thread), 0);
     gc_collect(heap);
@@ -680,18 +646,18 @@ main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_gc_emergency_cures_each_allocation),
     cmocka_unit_test(test_gc_emergency_cures_among_old_objects),
-    cmocka_unit_test(test_gc_emergency_keeps_contents),
-    cmocka_unit_test(test_gc_emergency_frees_garbage),
-    cmocka_unit_test(test_gc_emergency_frees_what_was_marked),
-    cmocka_unit_test(test_gc_emergency_shrinks_nothing),
-    cmocka_unit_test(test_gc_emergency_not_inside_steps),
+    WITH_WATCHED(test_gc_emergency_keeps_contents),
+    WITH_WATCHED(test_gc_emergency_frees_garbage),
+    WITH_WATCHED(test_gc_emergency_frees_what_was_marked),
+    WITH_WATCHED(test_gc_emergency_shrinks_nothing),
+    WITH_WATCHED(test_gc_emergency_not_inside_steps),
     cmocka_unit_test(test_gc_emergency_not_while_opening),
-    cmocka_unit_test(test_gc_emergency_sets_the_pace),
-    cmocka_unit_test(test_gc_emergency_keeps_strings_interned),
-    cmocka_unit_test(test_gc_emergency_not_for_what_is_found),
-    cmocka_unit_test(test_gc_emergency_full_frame),
+    WITH_WATCHED(test_gc_emergency_sets_the_pace),
+    WITH_WATCHED(test_gc_emergency_keeps_strings_interned),
+    WITH_WATCHED(test_gc_emergency_not_for_what_is_found),
+    WITH_WATCHED(test_gc_emergency_full_frame),
     cmocka_unit_test(test_gc_emergency_clears_in_a_rehash),
-    cmocka_unit_test(test_gc_emergency_holds_what_newindex_found),
+    WITH_WATCHED(test_gc_emergency_holds_what_newindex_found),
     cmocka_unit_test(test_gc_emergency_calls_no_finalizer),
     cmocka_unit_test(test_gc_emergency_inside_finalizers),
   };

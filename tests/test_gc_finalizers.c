@@ -5,23 +5,6 @@
  */
 #include "tests/gc_drive.h"
 
-static struct gc_thread *
-start(struct gc_heap *heap)
-{
-  struct gc_thread *thread = gc_main_thread(heap);
-
-  assert_int_equal(gc_reserve(thread, 100), GC_OK);
-  gc_stop(heap);
-  return thread;
-}
-
-static void
-collect(struct gc_heap *heap)
-{
-  gc_collect(heap);
-  check_heap(heap);
-}
-
 /* ---- finalizers ------------------------------------------------------ */
 
 enum { CALLS_MAX = 64 };
@@ -55,18 +38,6 @@ note(struct gc_thread *thread)
   called[call_count++] = (int)gc_to_integer(thread, -1);
 }
 
-/* Pushes a metatable with that finalizer; NULL: with no __gc. */
-static void
-push_metatable(struct gc_thread *thread, gc_native finalizer)
-{
-  new_table(thread);
-  if (finalizer != NULL) {
-    push_string(thread, "__gc");
-    gc_push_native(thread, finalizer);
-    assert_int_equal(gc_raw_set(thread, -3), GC_OK);
-  }
-}
-
 /* Pushes a table with its number in field 1 and that finalizer. */
 static struct gc_object *
 push_object(struct gc_thread *thread, int number, gc_native finalizer)
@@ -93,14 +64,6 @@ assert_called(const int *expected, int count)
   assert_called((const int[]){ __VA_ARGS__ },         \
                 sizeof((const int[]){ __VA_ARGS__ }) / sizeof(int))
 
-static const enum gc_phase phases[] = {
-  GC_PHASE_PAUSE,          GC_PHASE_PROPAGATE,     GC_PHASE_ENTER_ATOMIC,
-  GC_PHASE_SWEEP,          GC_PHASE_SWEEP_FINALIZABLE,
-  GC_PHASE_SWEEP_PENDING,  GC_PHASE_SWEEP_END,     GC_PHASE_FINALIZE,
-};
-
-enum { PHASES = sizeof(phases) / sizeof(phases[0]) };
-
 /* ---- which objects --------------------------------------------------- */
 
 /* Catches one of a reachable object, one called twice, and memory that goes in
@@ -108,12 +71,10 @@ enum { PHASES = sizeof(phases) / sizeof(phases[0]) };
 static void
 test_gc_finalizers_are_called_once_for_the_dead(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
   const struct gc_object *object;
 
-  (void)state;
   reset();
   object = push_object(thread, 1, note);
   assert_int_equal(list_length(heap->finalizable), 1);
@@ -131,7 +92,7 @@ test_gc_finalizers_are_called_once_for_the_dead(void **state)
   collect(heap);
   assert_int_equal(call_count, 0);
   assert_false(is_in_heap(heap, object));
-  close_heap(heap, &host);
+  close_heap_of(thread);
   assert_int_equal(call_count, 0);
 }
 
@@ -140,11 +101,9 @@ test_gc_finalizers_are_called_once_for_the_dead(void **state)
 static void
 test_gc_finalizers_are_marked_when_the_metatable_is_set(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
   reset();
   push_object(thread, 1, NULL); /* __gc comes later */
   gc_push_metatable(thread, -1);
@@ -170,7 +129,7 @@ test_gc_finalizers_are_marked_when_the_metatable_is_set(void **state)
   collect(heap);
   ASSERT_CALLED(4);
   assert_int_equal(warn_count, 0);
-  close_heap(heap, &host);
+  close_heap_of(thread);
   assert_int_equal(call_count, 0);
 }
 
@@ -184,11 +143,9 @@ note_userdata(struct gc_thread *thread)
 static void
 test_gc_finalizers_of_userdata(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
   reset();
   for (int i = 0; i < 2; i++) {
     assert_int_equal(gc_new_userdata(thread, sizeof(int), (uint16_t)i),
@@ -200,7 +157,7 @@ test_gc_finalizers_of_userdata(void **state)
   }
   collect(heap);
   ASSERT_CALLED(1, 0);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 static int depth_seen;
@@ -221,11 +178,9 @@ walk_chain(struct gc_thread *thread)
 static void
 test_gc_finalizers_find_all_that_the_object_refers_to(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
   for (int i = 0; i < PHASES; i++) {
     depth_seen = 0;
     run_to(heap, phases[i]);
@@ -241,7 +196,7 @@ test_gc_finalizers_find_all_that_the_object_refers_to(void **state)
     collect(heap);
     assert_int_equal(depth_seen, 101);
   }
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* ---- order ----------------------------------------------------------- */
@@ -250,11 +205,9 @@ test_gc_finalizers_find_all_that_the_object_refers_to(void **state)
 static void
 test_gc_finalizers_are_called_last_marked_first(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
   reset();
   for (int i = 1; i <= 3; i++) {
     push_object(thread, i, NULL);
@@ -268,13 +221,15 @@ test_gc_finalizers_are_called_last_marked_first(void **state)
   gc_set_top(thread, 0);
   collect(heap);
   ASSERT_CALLED(1, 3, 2);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* A collection that separates and calls nothing: an emergency one. */
 static void
-collect_in_emergency(struct gc_thread *thread, struct host *host)
+collect_in_emergency(struct gc_thread *thread)
 {
+  struct host *host = gc_heap_of(thread)->user;
+
   host->fail_at = host->calls;
   new_table(thread);
   gc_pop(thread, 1);
@@ -287,39 +242,35 @@ collect_in_emergency(struct gc_thread *thread, struct host *host)
 static void
 test_gc_finalizers_of_an_older_batch_come_first(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
   reset();
   push_object(thread, 1, note);
   push_object(thread, 2, note);
   gc_pop(thread, 2);
-  collect_in_emergency(thread, &host);
+  collect_in_emergency(thread);
   assert_int_equal(list_length(heap->pending), 2);
   push_object(thread, 3, note);
   push_object(thread, 4, note);
   gc_pop(thread, 2);
-  collect_in_emergency(thread, &host);
+  collect_in_emergency(thread);
   assert_int_equal(list_length(heap->pending), 4);
   assert_int_equal(call_count, 0);
   push_object(thread, 5, note);
   gc_pop(thread, 1);
   collect(heap);
   ASSERT_CALLED(2, 1, 4, 3, 5);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* Catches a step that calls more or less than a batch, and a wrong cost. */
 static void
 test_gc_finalizers_are_called_in_batches(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
   reset();
   for (int i = 0; i < 25; i++) {
     push_object(thread, i, note);
@@ -334,7 +285,7 @@ test_gc_finalizers_are_called_in_batches(void **state)
   assert_int_equal(gc_phase_of(heap), GC_PHASE_FINALIZE);
   assert_int_equal(gc_micro_step(heap), 0);
   assert_int_equal(gc_phase_of(heap), GC_PHASE_PAUSE);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* ---- phases ---------------------------------------------------------- */
@@ -433,11 +384,9 @@ note_and_remark(struct gc_thread *thread)
 static void
 test_gc_finalizers_may_mark_again(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
   reset();
   push_object(thread, 1, note_and_remark);
   gc_pop(thread, 1);
@@ -445,7 +394,7 @@ test_gc_finalizers_may_mark_again(void **state)
     collect(heap);
     ASSERT_CALLED(1);
   }
-  close_heap(heap, &host);
+  close_heap_of(thread);
   ASSERT_CALLED(1);
 }
 
@@ -461,12 +410,10 @@ note_and_save(struct gc_thread *thread)
 static void
 test_gc_finalizers_may_resurrect(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
   const struct gc_object *object;
 
-  (void)state;
   reset();
   object = push_object(thread, 1, note_and_save);
   gc_pop(thread, 1);
@@ -478,7 +425,7 @@ test_gc_finalizers_may_resurrect(void **state)
   set_field(thread, GC_INDEX_REGISTRY, 10);
   collect(heap);
   assert_false(is_in_heap(heap, object));
-  close_heap(heap, &host);
+  close_heap_of(thread);
   assert_int_equal(call_count, 0);
 }
 
@@ -495,11 +442,9 @@ note_and_breed(struct gc_thread *thread)
 static void
 test_gc_finalizers_may_breed(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
   reset();
   push_object(thread, 1, note_and_breed);
   gc_pop(thread, 1);
@@ -507,7 +452,7 @@ test_gc_finalizers_may_breed(void **state)
   ASSERT_CALLED(1);
   collect(heap);
   ASSERT_CALLED(2);
-  close_heap(heap, &host);
+  close_heap_of(thread);
   ASSERT_CALLED(3);
 }
 
@@ -543,11 +488,9 @@ try_the_collector(struct gc_thread *thread)
 static void
 test_gc_finalizers_cannot_run_the_collector(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
   reset();
   push_object(thread, 9, note);
   push_object(thread, 1, try_the_collector);
@@ -555,16 +498,14 @@ test_gc_finalizers_cannot_run_the_collector(void **state)
   run_to(heap, GC_PHASE_FINALIZE);
   gc_micro_step(heap);
   ASSERT_CALLED(1, 9);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 static void
 meet_an_emergency(struct gc_thread *thread)
 {
-  struct host *host = gc_heap_of(thread)->user;
-
   note(thread);
-  collect_in_emergency(thread, host);
+  collect_in_emergency(thread);
   assert_true(gc_is_finalizing(gc_heap_of(thread)));
 }
 
@@ -573,11 +514,9 @@ meet_an_emergency(struct gc_thread *thread)
 static void
 test_gc_finalizers_may_meet_an_emergency(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
   reset();
   push_object(thread, 3, note);
   push_object(thread, 2, meet_an_emergency);
@@ -586,8 +525,7 @@ test_gc_finalizers_may_meet_an_emergency(void **state)
   collect(heap);
   ASSERT_CALLED(1, 2, 3);
   collect(heap);
-  close_heap(heap, &host);
-  assert_int_equal(host.bytes, 0);
+  close_heap_of(thread);
 }
 
 static void
@@ -604,12 +542,10 @@ try_to_yield(struct gc_thread *thread)
 static void
 test_gc_finalizers_cannot_yield(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
   struct gc_thread *coroutine;
 
-  (void)state;
   reset();
   push_object(thread, 1, try_to_yield);
   gc_pop(thread, 1);
@@ -622,7 +558,7 @@ test_gc_finalizers_cannot_yield(void **state)
   assert_ptr_equal(gc_running_thread(heap), coroutine);
   assert_int_equal(gc_top(coroutine), 2);
   assert_int_equal(gc_yield(coroutine, 0), GC_OK);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* ---- errors ---------------------------------------------------------- */
@@ -758,29 +694,28 @@ test_gc_finalizers_that_cannot_be_called(void **state)
 static void
 test_gc_finalizers_wait_for_room(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
+  struct host *host = heap->user;
 
-  (void)state;
   reset();
   gc_push_native(thread, note);
   assert_int_equal(gc_enter(thread, 0, 0, 2, 0), GC_OK);
   push_object(thread, 1, note);
   gc_pop(thread, 1);
   run_to(heap, GC_PHASE_FINALIZE);
-  host.fail_at = host.calls;
-  host.fail_more = SIZE_MAX;
+  host->fail_at = host->calls;
+  host->fail_more = SIZE_MAX;
   gc_micro_step(heap);
   assert_int_equal(gc_phase_of(heap), GC_PHASE_PAUSE);
   assert_int_equal(call_count, 0);
   assert_int_equal(list_length(heap->pending), 1);
   collect(heap);
   assert_int_equal(call_count, 0);
-  host.fail_at = SIZE_MAX;
+  host->fail_at = SIZE_MAX;
   collect(heap);
   ASSERT_CALLED(1);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* ---- closing --------------------------------------------------------- */
@@ -920,7 +855,7 @@ static void
 remark_in_an_emergency(struct gc_thread *thread)
 {
   note_and_remark(thread);
-  collect_in_emergency(thread, gc_heap_of(thread)->user);
+  collect_in_emergency(thread);
 }
 
 /* Catches finalizers that keep each other going for ever: each marks its object
@@ -928,11 +863,9 @@ remark_in_an_emergency(struct gc_thread *thread)
 static void
 test_gc_finalizers_do_not_keep_each_other_going(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
   reset();
   gc_set_mode(heap, GC_MODE_GENERATIONAL);
   push_object(thread, 1, remark_in_an_emergency);
@@ -943,35 +876,35 @@ test_gc_finalizers_do_not_keep_each_other_going(void **state)
   gc_micro_step(heap);
   assert_true(call_count >= 1 && call_count <= 2);
   call_count = 0;
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 int
 main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_gc_finalizers_are_called_once_for_the_dead),
-    cmocka_unit_test(test_gc_finalizers_are_marked_when_the_metatable_is_set),
-    cmocka_unit_test(test_gc_finalizers_of_userdata),
-    cmocka_unit_test(test_gc_finalizers_find_all_that_the_object_refers_to),
-    cmocka_unit_test(test_gc_finalizers_are_called_last_marked_first),
-    cmocka_unit_test(test_gc_finalizers_of_an_older_batch_come_first),
-    cmocka_unit_test(test_gc_finalizers_are_called_in_batches),
+    WITH_HEAP(test_gc_finalizers_are_called_once_for_the_dead),
+    WITH_HEAP(test_gc_finalizers_are_marked_when_the_metatable_is_set),
+    WITH_HEAP(test_gc_finalizers_of_userdata),
+    WITH_HEAP(test_gc_finalizers_find_all_that_the_object_refers_to),
+    WITH_HEAP(test_gc_finalizers_are_called_last_marked_first),
+    WITH_HEAP(test_gc_finalizers_of_an_older_batch_come_first),
+    WITH_HEAP(test_gc_finalizers_are_called_in_batches),
     cmocka_unit_test(test_gc_finalizers_are_marked_in_each_phase),
     cmocka_unit_test(test_gc_finalizers_are_marked_under_the_sweep),
-    cmocka_unit_test(test_gc_finalizers_may_mark_again),
-    cmocka_unit_test(test_gc_finalizers_may_resurrect),
-    cmocka_unit_test(test_gc_finalizers_may_breed),
-    cmocka_unit_test(test_gc_finalizers_cannot_run_the_collector),
-    cmocka_unit_test(test_gc_finalizers_may_meet_an_emergency),
-    cmocka_unit_test(test_gc_finalizers_cannot_yield),
+    WITH_HEAP(test_gc_finalizers_may_mark_again),
+    WITH_HEAP(test_gc_finalizers_may_resurrect),
+    WITH_HEAP(test_gc_finalizers_may_breed),
+    WITH_HEAP(test_gc_finalizers_cannot_run_the_collector),
+    WITH_HEAP(test_gc_finalizers_may_meet_an_emergency),
+    WITH_HEAP(test_gc_finalizers_cannot_yield),
     cmocka_unit_test(test_gc_finalizers_errors_become_warnings),
     cmocka_unit_test(test_gc_finalizers_that_cannot_be_called),
-    cmocka_unit_test(test_gc_finalizers_wait_for_room),
+    WITH_HEAP(test_gc_finalizers_wait_for_room),
     cmocka_unit_test(test_gc_finalizers_are_called_at_close),
     cmocka_unit_test(test_gc_finalizers_of_a_long_chain),
     cmocka_unit_test(test_gc_finalizers_in_minor_collections),
-    cmocka_unit_test(test_gc_finalizers_do_not_keep_each_other_going),
+    WITH_HEAP(test_gc_finalizers_do_not_keep_each_other_going),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,15 +4,9 @@
  */
 #include <stdio.h>
 
-#include "tests/gc_fixture.h"
+#include "tests/gc_drive.h"
 
 #define LONG_TEXT "a string that is longer than the forty bytes of a short one"
-
-static void
-push_string(struct gc_thread *thread, const char *text)
-{
-  assert_int_equal(gc_push_string(thread, text, strlen(text)), GC_OK);
-}
 
 static void
 push_numbered(struct gc_thread *thread, int number)

@@ -5,7 +5,7 @@
  * do not, and the change of modes in every phase. The collector is stopped,
  * so that only the steps of a test are made.
  */
-#include "tests/gc_fixture.h"
+#include "tests/gc_drive.h"
 
 static struct gc_heap *
 open_generational(struct host *host)
@@ -26,14 +26,6 @@ minors(struct gc_heap *heap, int count)
     assert_false(gc_step(heap, 0));
     check_heap(heap);
   }
-}
-
-/* Leaves it on the stack. */
-static struct gc_object *
-new_table(struct gc_thread *thread)
-{
-  assert_int_equal(gc_new_table(thread, 0, 0), GC_OK);
-  return object_at(thread, -1);
 }
 
 static struct gc_object *

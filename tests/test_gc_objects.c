@@ -5,21 +5,9 @@
  */
 #include <stdio.h>
 
-#include "tests/gc_fixture.h"
+#include "tests/gc_drive.h"
 
 #define LONG_TEXT "a string that is longer than the forty bytes of a short one"
-
-static void
-push_string(struct gc_thread *thread, const char *text)
-{
-  assert_int_equal(gc_push_string(thread, text, strlen(text)), GC_OK);
-}
-
-static void
-new_table(struct gc_thread *thread)
-{
-  assert_int_equal(gc_new_table(thread, 0, 0), GC_OK);
-}
 
 static struct gc_table *
 table_at(struct gc_thread *thread, int index)
@@ -652,7 +640,7 @@ test_gc_objects_sizes_beyond_reason_are_no_memory(void **state)
 
 /* The table at the top gets field name := the value below it, which goes. */
 static void
-set_field(struct gc_thread *thread, const char *name)
+set_metafield(struct gc_thread *thread, const char *name)
 {
   push_string(thread, name);
   gc_push_copy(thread, -3);
@@ -670,7 +658,7 @@ push_chain(struct gc_thread *thread, int count, const char *name)
   for (int i = 1; i < count; i++) {
     gc_push_copy(thread, i + 1);
     new_table(thread);
-    set_field(thread, name);
+    set_metafield(thread, name);
     gc_set_metatable(thread, i);
   }
   assert_int_equal(gc_top(thread), count);
@@ -754,7 +742,7 @@ test_gc_objects_chains_end_at_what_has_no_fields(void **state)
   gc_replace(thread, 2);
   gc_set_top(thread, 2);
   new_table(thread);
-  set_field(thread, "__index");
+  set_metafield(thread, "__index");
   gc_set_metatable(thread, 1);
   gc_push_integer(thread, 1);
   assert_int_equal(gc_get(thread, 1), GC_ERROR);

@@ -3,14 +3,14 @@
  * Pacing: what each parameter keeps, what follows from it in bytes, stopping
  * and starting again, explicit steps, and that no value does harm.
  */
-#include "tests/gc_fixture.h"
+#include "tests/gc_drive.h"
 
 enum { STEP_BYTES = 8192, UNIT_BYTES = 16 };
 
 static void
 churn(struct gc_thread *thread)
 {
-  assert_int_equal(gc_new_table(thread, 0, 0), GC_OK);
+  new_table(thread);
   gc_pop(thread, 1);
 }
 
@@ -18,9 +18,9 @@ churn(struct gc_thread *thread)
 static void
 keep(struct gc_thread *thread, int count)
 {
-  assert_int_equal(gc_new_table(thread, 0, 0), GC_OK);
+  new_table(thread);
   for (int i = 1; i <= count; i++) {
-    assert_int_equal(gc_new_table(thread, 0, 0), GC_OK);
+    new_table(thread);
     assert_int_equal(gc_raw_seti(thread, -2, i), GC_OK);
   }
 }
@@ -251,7 +251,7 @@ test_gc_pacing_majors_come_when_due(void **state)
                      base / 100 * percents[i]);
     keep(thread, 0);
     for (int k = 1; heap->estimate == base; k++) {
-      assert_int_equal(gc_new_table(thread, 0, 0), GC_OK);
+      new_table(thread);
       assert_int_equal(gc_raw_seti(thread, -2, k), GC_OK);
       if (heap->estimate == base) {
         /* A minor one may have been made meanwhile, and 20 % of growth may

@@ -3,30 +3,12 @@
  * Every way to make an object refer to another, done at every step of a cycle:
  * each store has its barrier, and the right one of the two.
  */
-#include "tests/gc_fixture.h"
-
-static void
-push_string(struct gc_thread *thread, const char *text)
-{
-  assert_int_equal(gc_push_string(thread, text, strlen(text)), GC_OK);
-}
-
-static void
-new_table(struct gc_thread *thread)
-{
-  assert_int_equal(gc_new_table(thread, 0, 0), GC_OK);
-}
+#include "tests/gc_drive.h"
 
 static void
 push_prototype(struct gc_thread *thread)
 {
   assert_int_equal(gc_new_prototype(thread, 1), GC_OK);
-}
-
-static void
-do_nothing(struct gc_thread *thread)
-{
-  (void)thread;
 }
 
 /* The parent is in slot 1, something for it in slot 2, the child, white, at

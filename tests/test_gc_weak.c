@@ -6,15 +6,6 @@
 
 enum { OBJECTS_MAX = 100000 };
 
-static struct gc_thread *
-start(struct gc_heap *heap)
-{
-  struct gc_thread *thread = gc_main_thread(heap);
-
-  assert_int_equal(gc_reserve(thread, 100), GC_OK);
-  return thread;
-}
-
 /* Sets the __mode of the table at the top to the text; NULL: to nil. */
 static void
 set_mode_of_top(struct gc_thread *thread, const char *mode)
@@ -46,13 +37,6 @@ change_mode(struct gc_thread *thread, int index, const char *mode)
   gc_push_metatable(thread, index);
   set_mode_of_top(thread, mode);
   gc_pop(thread, 1);
-}
-
-static void
-collect(struct gc_heap *heap)
-{
-  gc_collect(heap);
-  check_heap(heap);
 }
 
 /* How many pairs the table at index has. */
@@ -149,6 +133,11 @@ fill_with_each_pair(struct gc_thread *thread)
   set_field(thread, 1, 6);
 }
 
+/* One for each way to be weak. */
+enum { MODES = 3 };
+
+static const char *const mode_texts[MODES] = { "k", "v", "kv" };
+
 static const struct {
   const char *mode;
   bool keys, values;
@@ -208,11 +197,9 @@ test_gc_weak_modes_say_what_is_cleared(void **state)
 static void
 test_gc_weak_mode_that_is_no_string(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
   new_weak(thread, "kv", 0);
   gc_push_metatable(thread, 1);
   push_string(thread, "__mode");
@@ -223,7 +210,7 @@ test_gc_weak_mode_that_is_no_string(void **state)
   set_field(thread, 1, 1);
   collect(heap);
   assert_int_equal(count_pairs(thread, 1), 1);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* Catches an array part that is left out: weak with the values, strong where
@@ -231,21 +218,17 @@ test_gc_weak_mode_that_is_no_string(void **state)
 static void
 test_gc_weak_array_parts(void **state)
 {
-  static const char *const texts[] = { "v", "kv", "k" };
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
-  for (int i = 0; i < 3; i++) {
+  for (int m = 0; m < MODES; m++) {
     const struct gc_object *dead;
 
     assert_int_equal(gc_new_table(thread, 8, 0), GC_OK);
     new_table(thread);
-    set_mode_of_top(thread, texts[i]);
+    set_mode_of_top(thread, mode_texts[m]);
     gc_set_metatable(thread, -2);
-    new_table(thread);
-    dead = object_at(thread, -1);
+    dead = new_table(thread);
     set_field(thread, 1, 1);
     push_string(thread, "kept");
     set_field(thread, 1, 2);
@@ -255,11 +238,11 @@ test_gc_weak_array_parts(void **state)
     gc_push_integer(thread, 4);
     set_field(thread, 1, 4);
     collect(heap);
-    assert_int_equal(is_in_heap(heap, dead), i == 2);
-    assert_int_equal(count_pairs(thread, 1), i == 2 ? 4 : 3);
+    assert_int_equal(is_in_heap(heap, dead), m == 0);
+    assert_int_equal(count_pairs(thread, 1), m == 0 ? 4 : 3);
     gc_set_top(thread, 0);
   }
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* Catches keys of weak values that are not held, and a metatable that is
@@ -267,15 +250,12 @@ test_gc_weak_array_parts(void **state)
 static void
 test_gc_weak_strong_sides_are_held(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
   const struct gc_object *key;
 
-  (void)state;
   new_weak(thread, "v", 0);
-  new_table(thread);
-  key = object_at(thread, -1);
+  key = new_table(thread);
   gc_push_integer(thread, 1);
   assert_int_equal(gc_raw_set(thread, 1), GC_OK);
   collect(heap);
@@ -284,7 +264,7 @@ test_gc_weak_strong_sides_are_held(void **state)
   assert_int_equal(count_pairs(thread, 1), 1);
   gc_push_metatable(thread, 1);
   assert_int_equal(count_pairs(thread, 2), 1);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* ---- events ---------------------------------------------------------- */
@@ -302,8 +282,7 @@ test_gc_weak_clearing_is_told(void **state)
 
   (void)state;
   told_values = told_keys = 0;
-  new_table(thread);
-  side = object_at(thread, -1);
+  side = new_table(thread);
   gc_push_integer(thread, 1);
   assert_int_equal(gc_raw_set(thread, 1), GC_OK);
   collect(heap);
@@ -312,8 +291,7 @@ test_gc_weak_clearing_is_told(void **state)
   assert_ptr_equal(told_table, weak);
   assert_ptr_equal(told_side, side);
   change_mode(thread, 1, "v");
-  new_table(thread);
-  side = object_at(thread, -1);
+  side = new_table(thread);
   set_field(thread, 1, 1);
   collect(heap);
   assert_int_equal(told_keys, 1);
@@ -346,10 +324,9 @@ shuffled(uint32_t i, uint32_t count, int order)
 static void
 chain_ephemerons(struct gc_thread *thread, uint32_t count, int order)
 {
-  new_table(thread); /* 3: holds all for now */
+  new_table(thread); /* 3: holds them until they are chained */
   for (uint32_t i = 0; i < count; i++) {
-    new_table(thread);
-    objects[i] = object_at(thread, -1);
+    objects[i] = new_table(thread);
     set_field(thread, 3, (int64_t)i + 1);
   }
   gc_raw_geti(thread, 3, 1);
@@ -379,7 +356,6 @@ test_gc_weak_ephemeron_chains(void **state)
     struct gc_object *weak = new_weak(thread, "k", COUNT);
 
     gc_push_nil(thread);
-    gc_stop(heap);
     chain_ephemerons(thread, COUNT, order);
     collect(heap);
     assert_int_equal(count_pairs(thread, 1), COUNT - 1);
@@ -426,7 +402,6 @@ work_of_chain(uint32_t count, int order)
 
   new_weak(thread, "k", count);
   gc_push_nil(thread);
-  gc_stop(heap);
   chain_ephemerons(thread, count, order);
   work = atomic_work(heap);
   assert_int_equal(count_pairs(thread, 1), (int)count - 1);
@@ -470,12 +445,9 @@ static void
 test_gc_weak_ephemerons_share_a_key(void **state)
 {
   enum { TABLES = 5, CHAIN = 200 };
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
-  gc_stop(heap);
   new_weak(thread, "k", CHAIN);
   gc_push_nil(thread);
   chain_ephemerons(thread, CHAIN, 2);
@@ -502,18 +474,16 @@ test_gc_weak_ephemerons_share_a_key(void **state)
   for (int i = 0; i < TABLES; i++) {
     assert_int_equal(count_pairs(thread, 3 + i), 0);
   }
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* Catches values that hold their own keys, over one pair or a ring. */
 static void
 test_gc_weak_ephemeron_rings_go(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
 
-  (void)state;
   new_weak(thread, "k", 0);
   new_table(thread);
   gc_push_copy(thread, 2);
@@ -532,7 +502,7 @@ test_gc_weak_ephemeron_rings_go(void **state)
   gc_set_top(thread, 1);
   collect(heap);
   assert_int_equal(count_pairs(thread, 1), 0);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* Pushes key n of the kinds that can be a white one, and its identity. */
@@ -588,8 +558,7 @@ test_gc_weak_ephemeron_keys_of_each_kind(void **state)
     gc_replace(thread, 1);
     assert_int_equal(gc_raw_set(thread, 2), GC_OK); /* [3] = key */
     gc_push_copy(thread, 1);
-    new_table(thread);
-    value = object_at(thread, -1);
+    value = new_table(thread);
     assert_int_equal(gc_raw_set(thread, 2), GC_OK); /* [key] = value */
     gc_push_nil(thread);
     gc_replace(thread, 1);
@@ -606,14 +575,6 @@ test_gc_weak_ephemeron_keys_of_each_kind(void **state)
 }
 
 /* ---- changes in mid-cycle -------------------------------------------- */
-
-static const enum gc_phase phases[] = {
-  GC_PHASE_PAUSE,          GC_PHASE_PROPAGATE,     GC_PHASE_ENTER_ATOMIC,
-  GC_PHASE_SWEEP,          GC_PHASE_SWEEP_FINALIZABLE,
-  GC_PHASE_SWEEP_PENDING,  GC_PHASE_SWEEP_END,     GC_PHASE_FINALIZE,
-};
-
-enum { PHASES = sizeof(phases) / sizeof(phases[0]) };
 
 /* Goes on to the end of the cycle that is under way. */
 static void
@@ -640,18 +601,15 @@ make_dead_pair(struct gc_thread *thread, const char *mode)
 static void
 test_gc_weak_mode_dropped_in_each_phase(void **state)
 {
-  static const char *const texts[] = { "k", "v", "kv" };
-
   (void)state;
   for (int i = 0; i < PHASES; i++) {
-    for (int m = 0; m < 3; m++) {
+    for (int m = 0; m < MODES; m++) {
       for (int by_metatable = 0; by_metatable < 2; by_metatable++) {
         struct host host;
         struct gc_heap *heap = open_heap(&host);
         struct gc_thread *thread = start(heap);
 
-        gc_stop(heap);
-        make_dead_pair(thread, texts[m]);
+        make_dead_pair(thread, mode_texts[m]);
         run_to(heap, phases[i]);
         if (phases[i] == GC_PHASE_PROPAGATE) {
           gc_micro_step(heap);
@@ -679,19 +637,16 @@ test_gc_weak_mode_dropped_in_each_phase(void **state)
 static void
 test_gc_weak_mode_set_in_each_phase(void **state)
 {
-  static const char *const texts[] = { "k", "v", "kv" };
-
   (void)state;
   for (int i = 0; i < PHASES; i++) {
-    for (int m = 0; m < 3; m++) {
+    for (int m = 0; m < MODES; m++) {
       struct host host;
       struct gc_heap *heap = open_heap(&host);
       struct gc_thread *thread = start(heap);
 
-      gc_stop(heap);
       make_dead_pair(thread, NULL);
       run_to(heap, phases[i]);
-      change_mode(thread, 1, texts[m]);
+      change_mode(thread, 1, mode_texts[m]);
       check_heap(heap);
       finish(heap);
       collect(heap);
@@ -706,17 +661,14 @@ test_gc_weak_mode_set_in_each_phase(void **state)
 static void
 test_gc_weak_pairs_made_in_each_phase(void **state)
 {
-  static const char *const texts[] = { "k", "v", "kv" };
-
   (void)state;
   for (int i = 0; i < PHASES; i++) {
-    for (int m = 0; m < 3; m++) {
+    for (int m = 0; m < MODES; m++) {
       struct host host;
       struct gc_heap *heap = open_heap(&host);
       struct gc_thread *thread = start(heap);
 
-      gc_stop(heap);
-      new_weak(thread, texts[m], 0);
+      new_weak(thread, mode_texts[m], 0);
       run_to(heap, phases[i]);
       new_table(thread); /* 2: a key */
       new_table(thread); /* 3: a value */
@@ -774,10 +726,7 @@ static void
 set_finalizer(struct gc_thread *thread, int index, gc_native finalizer)
 {
   gc_push_copy(thread, index);
-  new_table(thread);
-  push_string(thread, "__gc");
-  gc_push_native(thread, finalizer);
-  assert_int_equal(gc_raw_set(thread, -3), GC_OK);
+  push_metatable(thread, finalizer);
   gc_set_metatable(thread, -2);
   gc_pop(thread, 1);
 }
@@ -787,22 +736,19 @@ set_finalizer(struct gc_thread *thread, int index, gc_native finalizer)
 static void
 test_gc_weak_resurrected_objects(void **state)
 {
-  static const char *const texts[] = { "k", "v", "kv" };
-
   (void)state;
-  for (int m = 0; m < 3; m++) {
+  for (int m = 0; m < MODES; m++) {
     struct host host;
     struct gc_heap *heap = open_heap(&host);
     struct gc_thread *thread = start(heap);
 
-    gc_stop(heap);
     calls = 0;
     new_weak(thread, "v", 0);
     set_field(thread, GC_INDEX_REGISTRY, 10);
     new_weak(thread, "k", 0);
     set_field(thread, GC_INDEX_REGISTRY, 11);
     new_table(thread);           /* 1: the object */
-    new_weak(thread, texts[m], 0); /* 2: behind it */
+    new_weak(thread, mode_texts[m], 0); /* 2: behind it */
     new_table(thread);
     new_table(thread);
     assert_int_equal(gc_raw_set(thread, 2), GC_OK);
@@ -835,28 +781,18 @@ test_gc_weak_resurrected_objects(void **state)
   }
 }
 
-static void
-do_nothing(struct gc_thread *thread)
-{
-  (void)thread;
-}
-
 /* Catches an ephemeron whose key is resurrected and whose value is not. */
 static void
 test_gc_weak_resurrected_keys_hold_their_values(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
   const struct gc_object *value;
 
-  (void)state;
-  gc_stop(heap);
   new_weak(thread, "k", 0);
   new_table(thread);
   set_finalizer(thread, 2, do_nothing);
-  new_table(thread);
-  value = object_at(thread, -1);
+  value = new_table(thread);
   assert_int_equal(gc_raw_set(thread, 1), GC_OK);
   run_to(heap, GC_PHASE_FINALIZE);
   assert_true(is_in_heap(heap, value));
@@ -864,7 +800,7 @@ test_gc_weak_resurrected_keys_hold_their_values(void **state)
   collect(heap);
   assert_false(is_in_heap(heap, value));
   assert_int_equal(count_pairs(thread, 1), 0);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* ---- traversals ------------------------------------------------------ */
@@ -875,13 +811,10 @@ static void
 test_gc_weak_next_goes_on_from_a_dead_key(void **state)
 {
   enum { PAIRS = 40 };
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
   int seen = 0;
 
-  (void)state;
-  gc_stop(heap);
   new_weak(thread, "v", 0);
   new_table(thread); /* 2: the keys; every second value lives in it */
   for (int i = 1; i <= PAIRS; i++) {
@@ -905,19 +838,17 @@ test_gc_weak_next_goes_on_from_a_dead_key(void **state)
   }
   assert_true(seen == PAIRS / 2 || seen == PAIRS / 2 + 1);
   assert_int_equal(count_pairs(thread, 1), PAIRS / 2);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* Catches dead keys that get in the way of new ones. */
 static void
 test_gc_weak_tables_are_used_again(void **state)
 {
-  struct host host;
-  struct gc_heap *heap = open_heap(&host);
-  struct gc_thread *thread = start(heap);
+  struct gc_thread *thread = *state;
+  struct gc_heap *heap = gc_heap_of(thread);
   uint32_t nodes = 0;
 
-  (void)state;
   new_weak(thread, "k", 0);
   for (int round = 0; round < 20; round++) {
     for (int i = 0; i < 50; i++) {
@@ -933,7 +864,7 @@ test_gc_weak_tables_are_used_again(void **state)
   }
   assert_true(((struct gc_table *)object_at(thread, 1))->node_count
               <= 2 * nodes);
-  close_heap(heap, &host);
+  close_heap_of(thread);
 }
 
 /* ---- generations ----------------------------------------------------- */
@@ -942,16 +873,13 @@ test_gc_weak_tables_are_used_again(void **state)
 static void
 test_gc_weak_tables_in_minor_collections(void **state)
 {
-  static const char *const texts[] = { "k", "v", "kv" };
-
   (void)state;
-  for (int m = 0; m < 3; m++) {
+  for (int m = 0; m < MODES; m++) {
     struct host host;
     struct gc_heap *heap = open_heap(&host);
     struct gc_thread *thread = start(heap);
 
-    gc_stop(heap);
-    new_weak(thread, texts[m], 0);
+    new_weak(thread, mode_texts[m], 0);
     gc_set_mode(heap, GC_MODE_GENERATIONAL);
     for (int round = 0; round < 6; round++) {
       gc_push_nil(thread);
@@ -982,22 +910,22 @@ main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_gc_weak_modes_say_what_is_cleared),
-    cmocka_unit_test(test_gc_weak_mode_that_is_no_string),
-    cmocka_unit_test(test_gc_weak_array_parts),
-    cmocka_unit_test(test_gc_weak_strong_sides_are_held),
+    WITH_HEAP(test_gc_weak_mode_that_is_no_string),
+    WITH_HEAP(test_gc_weak_array_parts),
+    WITH_HEAP(test_gc_weak_strong_sides_are_held),
     cmocka_unit_test(test_gc_weak_clearing_is_told),
     cmocka_unit_test(test_gc_weak_ephemeron_chains),
     cmocka_unit_test(test_gc_weak_ephemeron_work_is_linear),
-    cmocka_unit_test(test_gc_weak_ephemerons_share_a_key),
-    cmocka_unit_test(test_gc_weak_ephemeron_rings_go),
+    WITH_HEAP(test_gc_weak_ephemerons_share_a_key),
+    WITH_HEAP(test_gc_weak_ephemeron_rings_go),
     cmocka_unit_test(test_gc_weak_ephemeron_keys_of_each_kind),
     cmocka_unit_test(test_gc_weak_mode_dropped_in_each_phase),
     cmocka_unit_test(test_gc_weak_mode_set_in_each_phase),
     cmocka_unit_test(test_gc_weak_pairs_made_in_each_phase),
     cmocka_unit_test(test_gc_weak_resurrected_objects),
-    cmocka_unit_test(test_gc_weak_resurrected_keys_hold_their_values),
-    cmocka_unit_test(test_gc_weak_next_goes_on_from_a_dead_key),
-    cmocka_unit_test(test_gc_weak_tables_are_used_again),
+    WITH_HEAP(test_gc_weak_resurrected_keys_hold_their_values),
+    WITH_HEAP(test_gc_weak_next_goes_on_from_a_dead_key),
+    WITH_HEAP(test_gc_weak_tables_are_used_again),
     cmocka_unit_test(test_gc_weak_tables_in_minor_collections),
   };
 

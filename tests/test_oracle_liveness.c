@@ -292,9 +292,7 @@ begin_by_age(void)
   traits.generational = true;
   begin();
   begin_operation(OP_MODE, OP_MODE_GENERATIONAL, 0, 0);
-  tell((struct subject_event){.type = SUBJECT_EVENT_MODE,
-                              .from = OP_MODE_INCREMENTAL,
-                              .to = OP_MODE_GENERATIONAL});
+  tell_mode(OP_MODE_GENERATIONAL);
   end_operation(SUBJECT_DONE);
   page.heap.mode = OP_MODE_GENERATIONAL;
   page.heap.by_age = true;

@@ -84,15 +84,6 @@ create(uint32_t bytes)
   end_operation(SUBJECT_DONE);
 }
 
-static void
-expect_none(void)
-{
-  if (oracle_finding(oracle)->law != LAW_NONE)
-    print_error("%s: %s\n", law_infos[oracle_finding(oracle)->law].id,
-                oracle_finding(oracle)->message);
-  assert_int_equal(oracle_finding(oracle)->law, LAW_NONE);
-}
-
 /* ---- stops, parameters ----------------------------------------------- */
 
 static void
@@ -352,38 +343,10 @@ test_restart_makes_a_step_due(void **state)
 /* ---- generational mode ----------------------------------------------- */
 
 static void
-pass(uint8_t to)
-{
-  tell_phase(phase, to);
-  phase = to;
-  page.heap.phase = to;
-}
-
-static void
-tell_mode(uint8_t to)
-{
-  tell((struct subject_event){.type = SUBJECT_EVENT_MODE,
-                              .from = (uint8_t)!to,
-                              .to = to});
-}
-
-static void
-end_collection(void)
-{
-  pass(SUBJECT_PHASE_SWEEP_FINALIZABLE);
-  pass(SUBJECT_PHASE_SWEEP_PENDING);
-  pass(SUBJECT_PHASE_SWEEP_END);
-  pass(SUBJECT_PHASE_PROPAGATE);
-  step(SUBJECT_EVENT_STEP_END);
-}
-
-static void
 minor_collection(void)
 {
-  step(SUBJECT_EVENT_STEP_BEGIN);
-  pass(SUBJECT_PHASE_ATOMIC);
-  pass(SUBJECT_PHASE_SWEEP);
-  end_collection();
+  begin_minor();
+  end_minor();
 }
 
 static void
@@ -393,7 +356,7 @@ enter_generations(void)
   pass(SUBJECT_PHASE_ATOMIC);
   pass(SUBJECT_PHASE_SWEEP);
   tell_mode(OP_MODE_GENERATIONAL);
-  end_collection();
+  end_minor();
 }
 
 static void
@@ -443,13 +406,8 @@ test_minor_collection_waits_from_the_end_of_its_step(void **state)
   (void)state;
   start_generational();
   begin_operation(OP_MINOR, 1, 0, 0);
-  step(SUBJECT_EVENT_STEP_BEGIN);
-  pass(SUBJECT_PHASE_ATOMIC);
-  pass(SUBJECT_PHASE_SWEEP);
-  pass(SUBJECT_PHASE_SWEEP_FINALIZABLE);
-  pass(SUBJECT_PHASE_SWEEP_PENDING);
-  pass(SUBJECT_PHASE_SWEEP_END);
-  pass(SUBJECT_PHASE_PROPAGATE);
+  begin_minor();
+  pass_sweep();
   draw_part(globals, BALLAST);
   step(SUBJECT_EVENT_STEP_END);
   end_operation(SUBJECT_DONE);
