@@ -53,15 +53,15 @@ struct block {
   uint32_t aged;     /* number of the collection by ages in or after which its
                       * age changed last; check_ages.c */
   uint32_t darkened; /* ... after which it was marked outside of it */
-  uint32_t joined; /* ... after which it joined its heap list; 0: not known */
-  uint8_t age;       /* enum subject_age, as events tell it */
+  uint32_t joined;   /* ... after which it joined its heap list; 0: not known */
   uint32_t call;     /* number of the last call of its finalizer, or 0 */
   uint32_t survived; /* full collections since it could have been freed */
   uint32_t waited;   /* full collections since its finalizer was due */
-  bool cleared;      /* a table: an entry of it was cleared */
   uint32_t words;    /* string: when the shadow was last asked for it */
   uint32_t next;     /* free records: the next one */
+  uint8_t age;       /* enum subject_age, as events tell it */
   uint8_t tint;      /* its colour by the events, as tally.c keeps it */
+  bool cleared;      /* a table: an entry of it was cleared */
 };
 
 struct blocks {

@@ -4,9 +4,11 @@
  * and of strings. The order is that of cause and effect, so that the law that
  * is named is the one that was broken and not one that broke in consequence:
  *
+ *   0. the phase is the one that events have told  tricolour.phase-change
  *   1. lists of the collector lead to live blocks  safety.dangling-list
  *   2. what is shown is there, and once            memory.unowned
  *   3. ages, colours and grey lists                ages.*, tricolour.*
+ *      whether the collector is stopped            pacing.stopped
  *   4. references                                  safety.dangling,
  *                                                  tricolour.black-to-white,
  *                                                  tricolour.live-to-dead,
@@ -16,13 +18,18 @@
  *                                                  weak.ephemeron
  *   5. strings                                     safety.interning,
  *                                                  safety.contents
- *   6. entries that were removed, identity and     weak.removed-live,
- *      contents                                    weak.half-removed, safety.*
+ *   6. entries that were removed untold            weak.removed-live
+ *      identity and contents                       safety.*,
+ *                                                  weak.half-removed,
+ *                                                  finalizers.same-cycle
  *   7. marks of finalizers                         finalizers.lost, .twice
- *   8. what a full collection left                 liveness.*
+ *   8. what a collection left                      liveness.*,
+ *                                                  weak.not-removed
  *   9. every block is owned; the byte count        memory.*
  *
- * Before 4 objects are bound to the nodes born since the last check.
+ * Before 4 objects are bound to the nodes born since the last check. Contents
+ * and what follows from them, 6 to 8 and the stop, are judged between
+ * operations only.
  */
 #include "oracle/check.h"
 
@@ -123,7 +130,7 @@ accuse_part(struct oracle *oracle, enum oddity oddity)
 }
 
 static bool
-check_claims(struct oracle *oracle)
+check_shown(struct oracle *oracle)
 {
   static const enum oddity objects[] = {ODDITY_NO_BLOCK, ODDITY_SIZE,
                                         ODDITY_TWICE};
@@ -258,7 +265,7 @@ check_survey(struct oracle *oracle, enum oracle_when when)
 {
   bool is_between = when == ORACLE_BETWEEN;
   count_survey(oracle);
-  if (!check_phase(oracle) || !check_lists(oracle) || !check_claims(oracle))
+  if (!check_phase(oracle) || !check_lists(oracle) || !check_shown(oracle))
     return;
   if (oracle->subject->capabilities & SUBJECT_CAN_COLOUR &&
       (!check_ages(oracle) || !check_colours(oracle)))

@@ -54,6 +54,7 @@ bool check_pace_end(struct oracle *oracle, enum subject_status status,
 void check_pace_event(struct oracle *oracle, const struct subject_event *event);
 /* pacing.stopped, by the survey between operations. */
 bool check_stopped(struct oracle *oracle);
+
 /* Before the contents. weak.removed-live: of a subject that sends no events the
  * shadow loses what is not shown. */
 bool check_weak_tables(struct oracle *oracle);
@@ -62,7 +63,7 @@ bool check_half(struct oracle *oracle, uint32_t object,
                 const struct subject_edge *edge);
 /* finalizers.lost, .twice: what is marked. */
 bool check_marked(struct oracle *oracle);
-/* liveness.*: after a full collection. */
+/* liveness.*, weak.not-removed: after a full collection, or minor ones. */
 bool check_liveness(struct oracle *oracle);
 
 /* weak.removed-live, weak.resurrected, finalizers.not-dead: what is cleared, or
@@ -80,8 +81,8 @@ void check_keep_separated(struct oracle *oracle, uint64_t base);
 void check_claims_atomic_end(struct oracle *oracle);
 bool check_claims_end(struct oracle *oracle);
 
-/* finalizers.*: events, and the ends of operations, the atomic phase's begin
- * among them. */
+/* finalizers.*: events, an atomic phase's begin among them; then the begins and
+ * ends of operations and of closing. */
 void check_relisted(struct oracle *oracle, const struct subject_event *event);
 void check_finalizer(struct oracle *oracle, const struct subject_event *event);
 void check_finalized(struct oracle *oracle, const struct subject_event *event);
@@ -89,6 +90,9 @@ void check_call_birth(struct oracle *oracle, const struct subject_event *event);
 void check_finalizers_atomic(struct oracle *oracle);
 /* Whether the node waits, and did when the operation began. */
 bool check_has_waited(const struct oracle *oracle, uint32_t node);
+/* What was dead in the midst of the operation that ran last may be back by a
+ * finalizer: that it was held before and is held now says nothing. */
+bool check_may_be_back(const struct oracle *oracle);
 void check_finalizers_clear(struct oracle *oracle); /* a new stream */
 void check_finalizers_begin(struct oracle *oracle, struct op op);
 bool check_finalizers_end(struct oracle *oracle, enum subject_status status);

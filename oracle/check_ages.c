@@ -329,7 +329,7 @@ static bool
 is_collecting(const struct oracle *oracle)
 {
   return oracle->step.depth &&
-         (!oracle->ages.finalizing || check_is_emergency(oracle));
+         (!oracle_is_finalizing(oracle) || check_is_emergency(oracle));
 }
 
 /* Collections that change the kind of cycle make all that lives new, or old. */
@@ -434,12 +434,6 @@ check_age_event(struct oracle *oracle, const struct subject_event *event)
   case SUBJECT_EVENT_PHASE:
     if (event->to == SUBJECT_PHASE_ATOMIC && oracle->step.depth)
       ages->is_marked = true;
-    break;
-  case SUBJECT_EVENT_FINALIZER:
-    ages->finalizing += ages->finalizing < UINT8_MAX;
-    break;
-  case SUBJECT_EVENT_FINALIZED:
-    ages->finalizing -= ages->finalizing > 0;
     break;
   case SUBJECT_EVENT_RECOLOURED:
     block = blocks_find(&oracle->blocks, event->base);

@@ -17,9 +17,11 @@
  * shadow follows as they come, so that their claims are judged at once. Those
  * of other operations are judged at the end: what the operation has dropped may
  * be dead in it. But what is dead at the moment of the claim, by what
- * finalizers have done so far, may go whatever comes later. The shadow loses
- * the entries at the end of the atomic phase in either case, for finalizers and
- * the operation itself come later.
+ * finalizers have done so far, may go whatever comes later; and nothing is
+ * judged where a finalizer may have brought back what the operation dropped
+ * (check_may_be_back, check_finalizers.c). The shadow loses the entries at the
+ * end of the atomic phase in either case, for finalizers and the operation
+ * itself come later.
  */
 #include "oracle/check.h"
 
@@ -30,33 +32,19 @@
 
 /* ---- words ----------------------------------------------------------- */
 
-static void
-say_node(struct oracle *oracle, uint32_t node)
-{
-  explain_shadow_value(oracle, (struct shadow_value){node, SHADOW_NODE});
-}
-
-static void
-say_path(struct oracle *oracle, uint32_t node)
-{
-  char path[160];
-  if (shadow_path(oracle->shadow, node, path, sizeof path))
-    explain_say(oracle, " at %s", path);
-}
-
 static bool
 accuse_removed(struct oracle *oracle, const struct oracle_claim *claim,
                const char *why)
 {
   if (!explain_begin(oracle, LAW_WEAK_REMOVED_LIVE))
     return true;
-  say_node(oracle, claim->table);
+  explain_node(oracle, claim->table);
   explain_say(oracle, " lost an entry whose %s ",
               claim->sort == CLAIM_KEY ? "key" : "value");
   explain_dead(oracle, &claim->dead);
   explain_say(oracle, " %s", why);
   if (claim->dead.node != BIND_NO_NODE)
-    say_path(oracle, claim->dead.node);
+    explain_path(oracle, "", claim->dead.node);
   explain_end(oracle);
   return false;
 }
@@ -113,41 +101,21 @@ judge_cleared(struct oracle *oracle, const struct oracle_claim *claim)
 static bool
 judge_separated(struct oracle *oracle, const struct oracle_claim *claim)
 {
-  uint32_t node = claim->dead.node;
   if (!oracle_applies(oracle, LAW_FINALIZERS_NOT_DEAD) || claim->was_dead ||
       !is_alive(oracle, claim, is_settled(oracle)) ||
       !explain_begin(oracle, LAW_FINALIZERS_NOT_DEAD))
     return true;
   explain_dead(oracle, &claim->dead);
   explain_say(oracle, " is to be finalized and is reachable");
-  say_path(oracle, node);
+  explain_path(oracle, "", claim->dead.node);
   explain_end(oracle);
   return false;
-}
-
-/* Operations that leave frames behind do so before their closers, and what
- * they hand over, make the collector work. What only those frames held is dead
- * then, and a finalizer may have brought it back. */
-static bool
-may_be_back(const struct oracle *oracle)
-{
-  const struct oracle_finalizers *it = &oracle->finalizers;
-  switch (oracle->op.code) {
-  case OP_RETURN:
-  case OP_TAILCALL:
-  case OP_ERROR:
-  case OP_CLOSEUP:
-  case OP_COCLOSE:
-    return it->calls > it->calls_before;
-  default:
-    return false;
-  }
 }
 
 static bool
 judge(struct oracle *oracle, const struct oracle_claim *claim)
 {
-  if (may_be_back(oracle))
+  if (check_may_be_back(oracle))
     return true;
   shadow_reach(oracle->shadow);
   return claim->sort == CLAIM_SEPARATED ? judge_separated(oracle, claim)
@@ -374,9 +342,9 @@ accuse_resurrected(struct oracle *oracle)
   if (!explain_begin(oracle, LAW_WEAK_RESURRECTED))
     return;
   explain_say(oracle, "the weak values of ");
-  say_node(oracle, claims->kept_table);
+  explain_node(oracle, claims->kept_table);
   explain_say(oracle, " still hold ");
-  say_node(oracle, claims->kept_value);
+  explain_node(oracle, claims->kept_value);
   explain_say(oracle, ", which waits for its finalizer");
   explain_end(oracle);
 }

@@ -22,14 +22,13 @@
 void
 check_keep_closing(struct oracle *oracle, uint64_t base)
 {
-  const struct blocks *blocks = &oracle->blocks;
   struct oracle_closing closing = {.base = base};
   if (!oracle->in_operation || oracle->stage != ORACLE_RUNNING ||
       oracle->closing_count == ORACLE_CLOSINGS_MAX)
     return;
-  uint32_t block = base ? blocks_find(blocks, base) : 0;
-  if (block && blocks->views[block].tag == SHADOW_NODE)
-    closing.node = blocks->views[block].bits;
+  uint32_t node = oracle_node_at(oracle, base);
+  if (node != BIND_NO_NODE)
+    closing.node = node;
   oracle->closings[oracle->closing_count++] = closing;
 }
 
@@ -49,7 +48,7 @@ say_node(struct oracle *oracle, uint32_t node)
   if (block)
     explain_object(oracle, oracle->blocks.records[block].base);
   else
-    explain_shadow_value(oracle, (struct shadow_value){node, SHADOW_NODE});
+    explain_node(oracle, node);
 }
 
 static void

@@ -201,12 +201,10 @@ judge_absent(struct oracle *oracle)
       continue;
     if (!explain_begin(oracle, law_of_contents(oracle)))
       return true;
-    char path[160];
     say_if_refused(oracle);
     explain_say(oracle, "no object is found for ");
-    explain_shadow_value(oracle, (struct shadow_value){node, SHADOW_NODE});
-    if (shadow_path(oracle->shadow, node, path, sizeof path))
-      explain_say(oracle, ", which is at %s", path);
+    explain_node(oracle, node);
+    explain_path(oracle, ", which is", node);
     explain_end(oracle);
     return false;
   }

@@ -40,7 +40,7 @@ static bool
 is_owed(const struct oracle *oracle)
 {
   const struct subject_traits *traits = oracle->subject->traits;
-  bool is_inside = oracle->step.depth > oracle->ages.finalizing;
+  bool is_inside = oracle->step.depth > oracle_is_finalizing(oracle);
   return oracle->stage == ORACLE_RUNNING && oracle->able[LAW_EMERGENCY] &&
          traits->emergency && !is_inside &&
          (traits->emergency_stopped || !shadow_is_stopped(oracle->shadow));

@@ -99,7 +99,6 @@ bool
 check_death(struct oracle *oracle, const struct oracle_death *death)
 {
   enum law law = LAW_FREED_LIVE;
-  char path[160];
   shadow_reach(oracle->shadow);
   oracle_applies(oracle, LAW_FREED_LIVE);
   if (!shadow_is_held(oracle->shadow, death->node))
@@ -116,8 +115,7 @@ check_death(struct oracle *oracle, const struct oracle_death *death)
     explain_say(oracle, is_reachable ? " was freed and is reachable"
                                      : " was freed, and a finalizer that is "
                                        "owed can reach it");
-    if (shadow_path(oracle->shadow, death->node, path, sizeof path))
-      explain_say(oracle, " at %s", path);
+    explain_path(oracle, "", death->node);
   }
   explain_end(oracle);
   return false;
@@ -328,9 +326,8 @@ static bool
 may_collect(const struct oracle *oracle)
 {
   return check_is_emergency(oracle) || oracle->stage == ORACLE_OPENING ||
-         (oracle->in_operation &&
-          (oracle->op.code == OP_COLLECT ||
-           !(op_infos[oracle->op.code].flags & OP_STEERS)));
+         oracle_is_mutator(oracle) ||
+         (oracle->in_operation && oracle->op.code == OP_COLLECT);
 }
 
 /* Generational collections have their own ways: a minor one begins in the

@@ -18,7 +18,8 @@
  *   finalizers.at-close: when the state is closed no finalizer is owed that was
  *     when closing began, and from then on nothing is marked [T].
  *
- * That what is separated is dead is judged in check_claims.c.
+ * That what is separated is dead is judged in check_claims.c, deaths with
+ * finalizers.same-cycle in check_event.c.
  *
  * Closing begins with the closers of the main coroutine, which may collect;
  * then all that is marked is separated without an atomic phase, and only that
@@ -38,19 +39,13 @@
 
 /* ---- words ----------------------------------------------------------- */
 
-static void
-say_node(struct oracle *oracle, uint32_t node)
-{
-  explain_shadow_value(oracle, (struct shadow_value){node, SHADOW_NODE});
-}
-
 static bool
 accuse_node(struct oracle *oracle, enum law law, uint32_t node,
             const char *what)
 {
   if (!explain_begin(oracle, law))
     return true;
-  say_node(oracle, node);
+  explain_node(oracle, node);
   explain_say(oracle, " %s", what);
   explain_end(oracle);
   return false;
@@ -136,9 +131,9 @@ accuse_order(struct oracle *oracle, const struct oracle_pending *early,
 {
   if (!explain_begin(oracle, LAW_FINALIZERS_ORDER))
     return;
-  say_node(oracle, early->node);
+  explain_node(oracle, early->node);
   explain_say(oracle, " is finalized before ");
-  say_node(oracle, due->node);
+  explain_node(oracle, due->node);
   if (early->batch != due->batch)
     explain_say(oracle, ", which has waited longer");
   else if (oracle->subject->traits->order_of_marking)
@@ -484,6 +479,24 @@ check_finalizers_atomic(struct oracle *oracle)
   it->batch += 1;
   it->calls_at_atomic = it->calls;
   it->waited_at_atomic = is_waiting(it);
+}
+
+/* Operations that leave frames behind do so before their closers, and what
+ * they hand over, make the collector work. */
+bool
+check_may_be_back(const struct oracle *oracle)
+{
+  const struct oracle_finalizers *it = &oracle->finalizers;
+  switch (oracle->op.code) {
+  case OP_RETURN:
+  case OP_TAILCALL:
+  case OP_ERROR:
+  case OP_CLOSEUP:
+  case OP_COCLOSE:
+    return it->calls > it->calls_before;
+  default:
+    return false;
+  }
 }
 
 static bool

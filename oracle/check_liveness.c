@@ -289,7 +289,7 @@ judge_owed(struct oracle *oracle)
       return false;
     if (!explain_begin(oracle, LAW_LIVENESS_FINALIZER))
       continue;
-    explain_shadow_value(oracle, (struct shadow_value){ids[i], SHADOW_NODE});
+    explain_node(oracle, ids[i]);
     explain_say(oracle, " is unreachable, and its finalizer was not called by "
                         "a full collection");
     explain_end(oracle);
@@ -327,8 +327,8 @@ check_liveness(struct oracle *oracle)
   const struct oracle_finalizers *finalizers = &oracle->finalizers;
   bool has_dropped =
       finalizers->calls > finalizers->calls_before || oracle->has_cleared;
-  if (oracle->survey.heap.by_age && oracle->pace.marks &&
-      !judge_pending(oracle))
+  bool is_judged = oracle->survey.heap.by_age && oracle->pace.marks;
+  if (is_judged && !judge_pending(oracle))
     return false;
   if (!oracle->collected)
     return true;
@@ -337,6 +337,6 @@ check_liveness(struct oracle *oracle)
   if (is_minor(oracle))
     return has_dropped || !oracle->survey.heap.by_age ||
            !oracle_applies(oracle, LAW_LIVENESS_MINOR) || judge_rest(oracle);
-  return judge_owed(oracle) && judge_pending(oracle) && judge_nodes(oracle) &&
-         (has_dropped || judge_rest(oracle));
+  return judge_owed(oracle) && (is_judged || judge_pending(oracle)) &&
+         judge_nodes(oracle) && (has_dropped || judge_rest(oracle));
 }

@@ -100,20 +100,13 @@ is_incremental(const struct oracle *oracle)
   return shadow_mode(oracle->shadow) == OP_MODE_INCREMENTAL;
 }
 
-static bool
-is_mutator(const struct oracle *oracle)
-{
-  return oracle->in_operation &&
-         !(op_infos[oracle->op.code].flags & OP_STEERS);
-}
-
 /* The micro-step that begins now is one of a paced step. */
 static bool
 is_paced(const struct oracle *oracle)
 {
-  return is_mutator(oracle) && oracle->op.code != OP_LOAD &&
+  return oracle_is_mutator(oracle) && oracle->op.code != OP_LOAD &&
          !oracle->pace.has_closed && !check_is_emergency(oracle) &&
-         !oracle->ages.finalizing;
+         !oracle_is_finalizing(oracle);
 }
 
 /* The end of the step or cycle that runs sets the debt. */
@@ -294,7 +287,7 @@ judge_step(struct oracle *oracle)
   struct oracle_pace *pace = &oracle->pace;
   bool goes_on = pace->steps && !pace->has_allocated;
   pace->is_due = is_paced(oracle);
-  if (is_paced(oracle) && pace->was_stopped &&
+  if (pace->is_due && shadow_is_stopped(oracle->shadow) &&
       !accuse(oracle, LAW_PACING_STOPPED, "a stopped collector made a step", 0))
     return;
   if (goes_on) {
@@ -324,6 +317,7 @@ on_step_begin(struct oracle *oracle)
   pace->is_atomic = false;
   pace->has_ended = false;
   pace->has_changed_mode = false;
+  pace->began_by_age = oracle->ages.mode == OP_MODE_GENERATIONAL;
 }
 
 /* A paced collection, which began with these bytes in use, was a major one or
@@ -477,7 +471,7 @@ void
 check_pace_event(struct oracle *oracle, const struct subject_event *event)
 {
   struct oracle_pace *pace = &oracle->pace;
-  bool is_outside = !oracle->step.depth && !oracle->ages.finalizing;
+  bool is_outside = !oracle->step.depth && !oracle_is_finalizing(oracle);
   switch ((enum subject_event_type)event->type) {
   case SUBJECT_EVENT_ALLOCATED:
   case SUBJECT_EVENT_REFUSED:
@@ -490,7 +484,7 @@ check_pace_event(struct oracle *oracle, const struct subject_event *event)
     pace->has_closed = true;
     break;
   case SUBJECT_EVENT_EMERGENCY:
-    pace->is_lost |= oracle->ages.finalizing > 0;
+    pace->is_lost |= oracle_is_finalizing(oracle);
     break;
   case SUBJECT_EVENT_MODE:
     pace->has_changed_mode = true;
@@ -499,9 +493,6 @@ check_pace_event(struct oracle *oracle, const struct subject_event *event)
     on_phase(oracle, event);
     break;
   case SUBJECT_EVENT_STEP_BEGIN:
-    pace->began_by_age = oracle->step.depth
-                             ? pace->began_by_age
-                             : oracle->ages.mode == OP_MODE_GENERATIONAL;
     on_step_begin(oracle);
     break;
   case SUBJECT_EVENT_STEP_END:
@@ -514,16 +505,21 @@ check_pace_event(struct oracle *oracle, const struct subject_event *event)
 
 /* ---- operations ------------------------------------------------------ */
 
+/* The bytes in use beyond which a step has to be made. */
+static uint64_t
+latest_due(const struct oracle_pace *pace)
+{
+  if (pace->waiting == WAITING_PAUSE)
+    return pace->amount > pace->bytes ? pace->amount : pace->bytes;
+  return pace->bytes + pace->amount;
+}
+
 /* What is left to be allocated, as far as it is known, until a step is due. */
 static uint64_t
 left(const struct oracle *oracle)
 {
   const struct oracle_pace *pace = &oracle->pace;
-  uint64_t due = pace->amount;
-  if (pace->waiting == WAITING_PAUSE)
-    due = due > pace->bytes ? due : pace->bytes;
-  else
-    due += pace->bytes;
+  uint64_t due = latest_due(pace);
   return due > in_use(oracle) ? due - in_use(oracle) : 0;
 }
 
@@ -551,9 +547,7 @@ check_pace_begin(struct oracle *oracle)
   pace->has_closed = false;
   pace->has_allocated = false;
   pace->op_bytes = in_use(oracle);
-  pace->op_waiting = pace->waiting;
   pace->op_births = oracle->stats.births;
-  pace->was_stopped = shadow_is_stopped(oracle->shadow);
   if (oracle->op.code == OP_STEP && oracle->op.a > 0)
     foresee_step(oracle);
 }
@@ -576,12 +570,12 @@ static bool
 judge_late(struct oracle *oracle)
 {
   const struct oracle_pace *pace = &oracle->pace;
-  uint64_t due = pace->amount;
+  uint64_t due = latest_due(pace);
   uint64_t room = slack(oracle, pace->percent);
-  if (pace->steps || pace->was_stopped || oracle->refused ||
+  if (pace->steps || shadow_is_stopped(oracle->shadow) || oracle->refused ||
       pace->has_closed || !creates(oracle))
     return true;
-  switch ((enum waiting)pace->op_waiting) {
+  switch ((enum waiting)pace->waiting) {
   case WAITING_RESTART:
     oracle_applies(oracle, LAW_PACING_EXPLICIT);
     return pace->op_bytes < pace->bytes || in_use(oracle) <= pace->bytes ||
@@ -591,18 +585,16 @@ judge_late(struct oracle *oracle)
     if (oracle->phase != SUBJECT_PHASE_PAUSE || !is_incremental(oracle))
       return true;
     oracle_applies(oracle, LAW_PACING_PAUSE);
-    due = due > pace->bytes ? due : pace->bytes;
     return pace->op_bytes <= due + room ||
            accuse(oracle, LAW_PACING_PAUSE,
                   "no cycle was started though the pause was over", due);
   case WAITING_MINOR:
     oracle_applies(oracle, LAW_PACING_MINOR);
-    due += pace->bytes;
     return pace->op_bytes <= due + room ||
            accuse(oracle, LAW_PACING_MINOR, "no collection was made", due);
   case WAITING_CREDIT:
     oracle_applies(oracle, LAW_PACING_STEP_SIZE);
-    due += pace->bytes + excess(oracle);
+    due += excess(oracle);
     return !oracle->subject->traits->step_unit ||
            pace->op_bytes <= due + room ||
            accuse(oracle, LAW_PACING_STEP_SIZE,
@@ -619,7 +611,7 @@ static bool
 judge_bad(struct oracle *oracle)
 {
   const struct oracle_pace *pace = &oracle->pace;
-  if (pace->marks < BAD_CYCLES + 1 || pace->births ||
+  if (pace->marks < BAD_CYCLES + 1 ||
       oracle->stats.births != pace->op_births ||
       !oracle->subject->traits->minor_of_total)
     return true;
@@ -683,7 +675,8 @@ follow(struct oracle *oracle)
       wait_for(oracle, WAITING_UNKNOWN, 0);
     break;
   default:
-    if (pace->was_stopped) /* a check that came to nothing changes the debt */
+    /* A check that came to nothing changes the debt. */
+    if (shadow_is_stopped(oracle->shadow))
       wait_for(oracle, WAITING_UNKNOWN, 0);
     break;
   }

@@ -262,6 +262,20 @@ explain_shadow_value(struct oracle *oracle, struct shadow_value value)
                 value);
 }
 
+void
+explain_node(struct oracle *oracle, uint32_t node)
+{
+  explain_shadow_value(oracle, (struct shadow_value){node, SHADOW_NODE});
+}
+
+void
+explain_path(struct oracle *oracle, const char *word, uint32_t node)
+{
+  char path[160];
+  if (shadow_path(oracle->shadow, node, path, sizeof path))
+    explain_say(oracle, "%s at %s", word, path);
+}
+
 /* ---- places ---------------------------------------------------------- */
 
 /* The place of an edge within its holder; the key is in words already. False

@@ -48,6 +48,10 @@ void explain_shadow_place(struct oracle *oracle, uint32_t object, uint8_t label,
                           struct shadow_value key);
 void explain_value(struct oracle *oracle, struct subject_value value);
 void explain_shadow_value(struct oracle *oracle, struct shadow_value value);
+void explain_node(struct oracle *oracle, uint32_t node);
+/* Where the node is in the shadow, after the word given: " at globals.g3";
+ * nothing if it is not held. */
+void explain_path(struct oracle *oracle, const char *word, uint32_t node);
 void explain_end(struct oracle *oracle);
 
 #endif

@@ -3,11 +3,13 @@
  * See oracle.h: lifecycle, operations, and what hangs on their ends: the
  * shadow follows, answers and deaths are judged.
  *
- * Deaths. What may die in an operation is known only when the shadow has
- * followed it, so the freed objects that are bound to nodes are kept until
- * then. One that was held before and is held after it had to live
- * [safety.freed-live]. Operations that only move the collector change nothing
- * in the shadow: there a death is judged when it happens.
+ * Deaths. What an operation on the heap drops may die in it, and that is known
+ * only when the shadow has followed it: so freed objects whose nodes are held
+ * at that moment are kept until then. One that was held before and is held
+ * after it had to live [safety.freed-live]. Operations on the collector change
+ * the shadow only by finalizers, which it follows as they come: there a death
+ * is judged when it happens (check_event.c). So it is with what the collector
+ * takes for dead (check_claims.c).
  */
 #include "oracle/oracle.h"
 
@@ -42,6 +44,20 @@ oracle_reserve(void *array, uint32_t *capacity, uint64_t count,
   if (room)
     *capacity = (uint32_t)wanted;
   return room;
+}
+
+/* What is kept of one operation only. */
+static void
+forget_operation(struct oracle *oracle)
+{
+  oracle->refused = 0;
+  oracle->emergency = (struct oracle_emergency){.size = 0};
+  oracle->number_before = oracle->blocks.number;
+  oracle->has_cleared = false;
+  oracle->death_count = 0;
+  oracle->closing_count = 0;
+  oracle->collected = false;
+  check_claims_begin(oracle);
 }
 
 /* ---- lifecycle ------------------------------------------------------- */
@@ -96,18 +112,12 @@ oracle_begin(struct oracle *oracle, const struct subject *subject, bool large,
   oracle->exhausted = false;
   oracle->in_operation = false;
   oracle->is_stale = true;
-  oracle->refused = 0;
+  forget_operation(oracle);
   oracle->ages =
       (struct oracle_ages){.mode = OP_MODE_INCREMENTAL, .collection = 1};
-  oracle->emergency = (struct oracle_emergency){.size = 0};
   check_pace_start(oracle);
-  oracle->number_before = 0;
   oracle->step = (struct oracle_step){.depth = 0};
   oracle->flipped = false;
-  oracle->death_count = 0;
-  oracle->closing_count = 0;
-  oracle->collected = false;
-  check_claims_begin(oracle);
   check_finalizers_clear(oracle);
   oracle->op = (struct op){.code = OP_SETUP};
   oracle->finding = (struct oracle_finding){.law = LAW_NONE};
@@ -189,15 +199,8 @@ oracle_operation_begin(struct oracle *oracle, struct op op)
   shadow_begin(oracle->shadow, op);
   oracle->op = op;
   oracle->in_operation = true;
-  oracle->refused = 0;
-  oracle->emergency = (struct oracle_emergency){.size = 0};
+  forget_operation(oracle);
   check_pace_begin(oracle);
-  oracle->number_before = oracle->blocks.number;
-  oracle->has_cleared = false;
-  oracle->death_count = 0;
-  oracle->closing_count = 0;
-  oracle->collected = false;
-  check_claims_begin(oracle);
   check_finalizers_begin(oracle, op);
 }
 
@@ -321,8 +324,7 @@ oracle_close_begin(struct oracle *oracle)
   accuse_atomic(oracle);
   oracle->stage = ORACLE_CLOSING;
   oracle->in_operation = false;
-  oracle->refused = 0;
-  oracle->emergency = (struct oracle_emergency){.size = 0};
+  forget_operation(oracle);
   check_finalizers_close(oracle);
 }
 

@@ -4,15 +4,19 @@
  * the shadow, the table of live blocks, the bindings and the statistics; it
  * borrows the subject. The lab drives it:
  *
- *   oracle_begin            a new stream on a fresh subject
+ *   oracle_begin            a new stream
+ *   ... open; every event, here and below, to oracle_event ...
+ *   oracle_attach           the subject runs
  *   for each operation:
  *     oracle_admits           else skip
  *     oracle_operation_begin
- *     ... perform; every event to oracle_event; at each STEP_END
- *         oracle_check(ORACLE_INSIDE) ...
- *     oracle_operation_end    the shadow follows; deaths are judged
+ *     ... perform; at each STEP_END oracle_check(ORACLE_INSIDE) ...
+ *     oracle_operation_end    the shadow follows, as it has followed each
+ *                             finalizer; what was kept for the end is judged
  *     oracle_check(ORACLE_BETWEEN)
- *   oracle_close_begin, subject closed, oracle_closed
+ *   oracle_close_begin
+ *   ... close ...
+ *   oracle_closed
  *
  * The first violation is kept as the finding; from then on every call does
  * nothing. It never prints.

@@ -3,25 +3,26 @@
  * The oracle's state, shared by its own files and by nobody else. Each part
  * is owned by the module of its name.
  *
- *   oracle.c         lifecycle; operations, answers, deaths
- *   blocks.c         live blocks by address
- *   survey.c         what the subject shows
- *   bind.c           which object is which node of the shadow
- *   check.c          the order in which a survey is judged; memory, strings
- *   check_ages.c     laws of ages, of generational collections
- *   check_emergency.c refused allocations
- *   check_pacing.c   when the collector works, and how much
- *   check_colour.c   laws of single objects and of grey lists
- *   check_edges.c    laws of references; the sums of contents
- *   check_contents.c contents and identity
- *   check_event.c    laws of events
- *   check_closing.c  to-be-closed values
- *   check_claims.c   what the collector takes for dead: clearings, separations
- *   check_weak.c     entries of weak tables
- *   check_finalizers.c  calls of finalizers
- *   check_liveness.c what full collections leave
- *   tally.c          what was seen: counts only
- *   explain.c        findings in words
+ *   oracle.c            lifecycle; operations, answers, deaths
+ *   blocks.c            live blocks by address
+ *   survey.c            what the subject shows
+ *   bind.c              which object is which node of the shadow
+ *   check.c             the order in which a survey is judged; memory, strings
+ *   check_event.c       laws of events; hands each on to the modules below
+ *   check_colour.c      laws of single objects and of grey lists
+ *   check_ages.c        laws of ages, of generational collections
+ *   check_edges.c       laws of references; the sums of contents
+ *   check_contents.c    contents and identity
+ *   check_weak.c        entries of weak tables, as surveys show them
+ *   check_claims.c      what the collector takes for dead: clearings,
+ *                       separations
+ *   check_finalizers.c  calls of finalizers; which one runs
+ *   check_liveness.c    what full and minor collections leave
+ *   check_closing.c     to-be-closed values
+ *   check_emergency.c   refused allocations
+ *   check_pacing.c      when the collector works, and how much
+ *   tally.c             what was seen: counts only
+ *   explain.c           findings in words
  */
 #ifndef PENUMBRA_ORACLE_STATE_H
 #define PENUMBRA_ORACLE_STATE_H
@@ -53,10 +54,9 @@ struct oracle_step {
 
 /* What events tell of generational collections; check_ages.c. */
 struct oracle_ages {
-  uint8_t mode;      /* OP_MODE_*: the kind of cycle that is run */
-  bool is_changing;  /* it has changed in this micro-step */
-  bool is_marked;    /* the last collection has passed its atomic phase */
-  uint8_t finalizing;  /* finalizers that run */
+  uint8_t mode;        /* OP_MODE_*: the kind of cycle that is run */
+  bool is_changing;    /* it has changed in this micro-step */
+  bool is_marked;      /* the last collection has passed its atomic phase */
   uint32_t collection; /* number of the last collection by ages, from 1 */
   uint32_t number;     /* birth number of the last block before it */
 };
@@ -75,11 +75,13 @@ struct oracle_pace {
   /* the step that runs */
   uint64_t step_bytes; /* in use when the micro-step began */
   uint64_t work, work_due; /* units, of the paced step; 0: not known */
-  bool is_lost;        /* a collection has been made inside of it */
-  bool may_be_bad; /* the last collection may have been a bad major one ... */
-  bool is_bad;     /* ... was one */
+  bool is_lost;        /* one of its finalizers has made an emergency
+                        * collection, which set the debt meanwhile */
+  bool may_be_bad;     /* the last collection may have been a bad major one
+                        * ... */
+  bool is_bad;         /* ... was one */
   bool is_atomic;      /* the micro-step has passed the atomic phase */
-  bool has_ended; /* it has come to the end of a collection by ages */
+  bool has_ended;      /* it has come to the end of a collection by ages */
   bool has_changed_mode;
   bool is_due;         /* it is a paced one */
   bool began_by_age;
@@ -87,8 +89,6 @@ struct oracle_pace {
   uint64_t op_bytes;   /* in use when it began */
   uint64_t op_births;  /* counted when it began */
   uint32_t births, steps, marks;
-  uint8_t op_waiting;
-  bool was_stopped;
   bool may_step, must_step; /* an explicit step of some KiB */
   bool has_closed;     /* a closer has run */
   bool has_allocated;  /* outside of micro-steps, since the last one */
@@ -275,6 +275,13 @@ oracle_is_mutator(const struct oracle *oracle)
 {
   return oracle->in_operation &&
          !(op_infos[oracle->op.code].flags & OP_STEERS);
+}
+
+/* A finalizer runs: finalizers do not nest. */
+static inline bool
+oracle_is_finalizing(const struct oracle *oracle)
+{
+  return oracle->finalizers.is_calling;
 }
 
 /* All memory of the oracle but the shadow's: realloc, size is not 0. A test may

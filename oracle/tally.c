@@ -91,15 +91,6 @@ colour_of(const struct oracle *oracle, uint64_t base)
                                      : SUBJECT_WHITE_OTHER;
 }
 
-/* The node that the object at base is bound to, or BIND_NO_NODE. */
-static uint32_t
-node_at(const struct oracle *oracle, uint64_t base)
-{
-  uint32_t block = blocks_find(&oracle->blocks, base);
-  const struct block_view *view = &oracle->blocks.views[block];
-  return block && view->tag == SHADOW_NODE ? view->bits : BIND_NO_NODE;
-}
-
 /* What the shadow does not know of (an object that was born and died within
  * one operation) is not counted. */
 static void
@@ -125,8 +116,8 @@ static void
 on_cleared(struct oracle *oracle, const struct subject_event *event)
 {
   if (event->from)
-    count_dead_key(oracle, node_at(oracle, event->base),
-                   node_at(oracle, event->value));
+    count_dead_key(oracle, oracle_node_at(oracle, event->base),
+                   oracle_node_at(oracle, event->value));
   else
     count(oracle, TALLY_CLEARED, AT(TALLY_CLEARING_VALUE));
 }
@@ -136,67 +127,60 @@ on_relisted(struct oracle *oracle, const struct subject_event *event)
 {
   if (event->to == SUBJECT_LIST_PENDING)
     count_deed(oracle, TALLY_DEED_SEPARATED);
-  if (event->to == SUBJECT_LIST_FINALIZABLE && event->base &&
-      event->base == oracle->tally.finalizing)
+  if (event->to == SUBJECT_LIST_FINALIZABLE && oracle_is_finalizing(oracle) &&
+      event->base == oracle->finalizers.base)
     count_deed(oracle, TALLY_DEED_REMARKED);
 }
 
 static void
 on_finalizer(struct oracle *oracle, const struct subject_event *event)
 {
-  struct tally *tally = &oracle->tally;
-  uint32_t node = node_at(oracle, event->base);
-  tally->finalizing = event->base;
-  tally->behaviour =
-      node == BIND_NO_NODE ? -1 : shadow_behaviour(oracle->shadow, node);
+  uint32_t node = oracle_node_at(oracle, event->base);
   if (oracle->stage == ORACLE_CLOSING)
     oracle->stats.tally[TALLY_FIRST_HAPPENINGS + TALLY_DEED_AT_CLOSE] += 1;
-  count(oracle, TALLY_FINALIZERS, AT(tally->mode, oracle->phase));
-  if (tally->behaviour >= 0)
-    count(oracle, TALLY_BEHAVIOURS, AT((unsigned)tally->behaviour));
+  count(oracle, TALLY_FINALIZERS, AT(oracle->ages.mode, oracle->phase));
+  if (node != BIND_NO_NODE)
+    count(oracle, TALLY_BEHAVIOURS,
+          AT((unsigned)shadow_behaviour(oracle->shadow, node)));
 }
 
 static void
 on_finalized(struct oracle *oracle, const struct subject_event *event)
 {
-  struct tally *tally = &oracle->tally;
+  int32_t behaviour = oracle->finalizers.behaviour;
   if (event->to)
     count_deed(oracle, TALLY_DEED_RAISED);
-  else if (tally->behaviour == OP_BEHAVIOUR_SAVE ||
-           tally->behaviour == OP_BEHAVIOUR_SAVE_TOO)
+  else if (behaviour == OP_BEHAVIOUR_SAVE || behaviour == OP_BEHAVIOUR_SAVE_TOO)
     count_deed(oracle, TALLY_DEED_RESURRECTED);
-  tally->finalizing = 0;
 }
 
 static void
 on_emergency(struct oracle *oracle, const struct subject_event *event)
 {
-  struct tally *tally = &oracle->tally;
   if (!event->to)
     return;
-  count(oracle, TALLY_EMERGENCIES, AT(tally->mode, oracle->phase));
-  if (tally->finalizing)
+  count(oracle, TALLY_EMERGENCIES, AT(oracle->ages.mode, oracle->phase));
+  if (oracle_is_finalizing(oracle))
     count_deed(oracle, TALLY_DEED_EMERGENCY_INSIDE);
   else
-    tally->emergencies += 1;
+    oracle->tally.emergencies += 1;
 }
 
 void
 tally_event(struct oracle *oracle, const struct subject_event *event)
 {
-  struct tally *tally = &oracle->tally;
   switch (event->type) {
   case SUBJECT_EVENT_BIRTH:
   case SUBJECT_EVENT_RECOLOURED:
     paint(oracle, event->base, event->to);
     break;
   case SUBJECT_EVENT_PHASE:
-    tally->white ^= event->from == SUBJECT_PHASE_ATOMIC;
+    oracle->tally.white ^= event->from == SUBJECT_PHASE_ATOMIC;
     count(oracle, TALLY_PHASES, AT(event->to));
     break;
   case SUBJECT_EVENT_BARRIER:
     count(oracle, TALLY_BARRIERS,
-          AT(tally->mode, event->from, event->to,
+          AT(oracle->ages.mode, event->from, event->to,
              colour_of(oracle, event->base), colour_of(oracle, event->value)));
     break;
   case SUBJECT_EVENT_AGED:
@@ -220,9 +204,6 @@ tally_event(struct oracle *oracle, const struct subject_event *event)
   case SUBJECT_EVENT_EMERGENCY:
     on_emergency(oracle, event);
     break;
-  case SUBJECT_EVENT_MODE:
-    tally->mode = event->to;
-    break;
   default:
     break;
   }
@@ -231,7 +212,7 @@ tally_event(struct oracle *oracle, const struct subject_event *event)
 void
 tally_begin(struct oracle *oracle)
 {
-  oracle->tally = (struct tally){.mode = OP_MODE_INCREMENTAL};
+  oracle->tally = (struct tally){.white = TINT_WHITE0};
 }
 
 void
@@ -248,7 +229,6 @@ tally_operation_begin(struct oracle *oracle, struct op op)
 {
   uint8_t mode = shadow_mode(oracle->shadow);
   oracle->tally.emergencies = 0;
-  oracle->tally.finalizing = 0;
   if (op.code == OP_MODE && op.a != mode)
     count(oracle, TALLY_SWITCHES, AT(mode, oracle->phase));
 }

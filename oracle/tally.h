@@ -86,11 +86,8 @@ uint64_t tally_sum(const struct oracle_stats *stats, enum tally_group group,
 /* ---- counting: for the oracle's own files ---------------------------- */
 
 struct tally {
-  uint64_t finalizing;  /* base of the object whose finalizer runs; 0: none */
   uint32_t emergencies; /* in the operation that runs, outside finalizers */
-  int32_t behaviour;    /* of the finalizer that runs */
   uint8_t white;        /* which of the two whites is current */
-  uint8_t mode;         /* OP_MODE_* of the cycles that are run */
 };
 
 void tally_begin(struct oracle *oracle);
