@@ -8,9 +8,9 @@
  *   weak.half-removed: an entry is removed as a pair: no table shows one side
  *     of it.
  *
- * What is dead is said in check_claims.c, which has the same law where events
- * tell of it. That nothing dead stays is judged with the references
- * (check_edges.c).
+ * What is dead, and what may be back by a finalizer, is as in check_claims.c,
+ * which has the same law where events tell of it. That nothing dead stays is
+ * judged with the references (check_edges.c).
  */
 #include "oracle/check.h"
 
@@ -60,8 +60,7 @@ accuse_lost(const struct shown *shown, struct shadow_value key,
   struct oracle *oracle = shown->oracle;
   if (!explain_begin(oracle, LAW_WEAK_REMOVED_LIVE))
     return true;
-  explain_shadow_value(oracle,
-                       (struct shadow_value){shown->table, SHADOW_NODE});
+  explain_node(oracle, shown->table);
   explain_say(oracle, " lost the entry of ");
   explain_shadow_value(oracle, key);
   explain_say(oracle, " and ");
@@ -82,6 +81,7 @@ judge_entry(void *user, uint8_t label, struct shadow_value key,
       bsearch(&hash, shown->hashes, shown->count, sizeof hash, compare_hashes))
     return true;
   bool may_go =
+      check_may_be_back(oracle) ||
       (shown->weak & OP_WEAK_KEYS && !is_alive_key(oracle, key)) ||
       (shown->weak & OP_WEAK_VALUES && !is_alive_value(oracle, value));
   oracle_applies(oracle, LAW_WEAK_REMOVED_LIVE);

@@ -246,6 +246,40 @@ test_liveness_lets_finalizers_wait(void **state)
   expect(LAW_LIVENESS_FINALIZER);
 }
 
+/* What waited before the collection is called by it; what only that reaches is
+ * found dead by the next one. */
+static void
+test_liveness_finds_one_that_waited_before(void **state)
+{
+  (void)state;
+  for (int is_called = 0; is_called < 2; is_called++) {
+    begin_colourless();
+    traits.errors_contained = false; /* which has a law for all that wait */
+    dying = make_finalizable(3, OP_BEHAVIOUR_NOTHING);
+    struct drawn *behind = make_finalizable(4, OP_BEHAVIOUR_NOTHING);
+    operate(OP_SETI, 3, 1, 4);
+    draw_edge(dying, SUBJECT_LABEL_ENTRY, 1, to(behind));
+    drop_register(3);
+    drop_register(4);
+    begin_atomic();
+    separate(dying);
+    end_atomic(SUBJECT_PHASE_PAUSE);
+    expect_clean();
+    begin_operation(OP_COLLECT, 0, 0, 0);
+    enter(SUBJECT_PHASE_FINALIZE);
+    if (is_called)
+      call(dying);
+    enter(SUBJECT_PHASE_PAUSE);
+    end_operation(SUBJECT_DONE);
+    if (is_called) {
+      expect_clean();
+      continue;
+    }
+    expect(LAW_LIVENESS_FINALIZER);
+    expect_text("its finalizer was not called by a full collection");
+  }
+}
+
 static void
 test_liveness_finds_the_finalized_that_stay(void **state)
 {
@@ -398,6 +432,7 @@ main(void)
       T(finds_the_weak_entry_behind_garbage),
       T(finds_a_finalizer_that_is_due),
       T(lets_finalizers_wait),
+      T(finds_one_that_waited_before),
       T(finds_the_finalized_that_stay),
       T(finds_young_garbage),
       T(lets_old_garbage_be),

@@ -535,6 +535,104 @@ test_weak_follows_surveys_alone(void **state)
   }
 }
 
+/* One of several entries goes: the others are found among those shown. */
+static void
+test_weak_follows_one_entry_of_several(void **state)
+{
+  enum { ENTRIES = 5 };
+  (void)state;
+  for (unsigned gone = 0; gone < ENTRIES; gone++) {
+    for (int is_legal = 0; is_legal < 2; is_legal++) {
+      begin_silent();
+      table = make_weak(0, OP_WEAK_VALUES);
+      unsigned first = table->edge_count;
+      for (int i = 1; i <= ENTRIES; i++) {
+        value = make_table_at(i);
+        operate(OP_SETI, 0, i, i);
+        draw_edge(table, SUBJECT_LABEL_ENTRY, i, to(value));
+      }
+      expect_clean();
+      int dropped = 1 + (int)(is_legal ? gone : (gone + 1) % ENTRIES);
+      drop_register(dropped);
+      operate(OP_MICROSTEP, 1, 0, 0);
+      drop_edge(table, first + gone);
+      if (!is_legal) {
+        expect(LAW_WEAK_REMOVED_LIVE);
+        expect_text("of which no weak side is dead");
+        continue;
+      }
+      expect_clean();
+      operate(OP_MICROSTEP, 1, 0, 0);
+      drop_edge(table, first);
+      expect(LAW_WEAK_REMOVED_LIVE);
+    }
+  }
+}
+
+/* A function leaves its frame, and then the collector works: what only the
+ * frame held has left the weak table in r0 and is saved by its finalizer. What
+ * the function returns was never dead. */
+static void
+test_weak_lets_go_what_a_finalizer_brings_back(void **state)
+{
+  const struct subject_value function = {.tag = SUBJECT_CFUNC};
+  (void)state;
+  for (int tells = 0; tells < 2; tells++) {
+    for (int is_returned = 0; is_returned < 2; is_returned++) {
+      if (tells)
+        begin_colourless();
+      else
+        begin_silent();
+      table = make_weak(0, OP_WEAK_VALUES);
+      operate(OP_CFUNC, 1, 0, 0);
+      draw_register(1, function);
+      operate(OP_CALL, 1, 0, 1);
+      unsigned frame = thread->edge_count;
+      draw_edge(thread, SUBJECT_LABEL_FUNCTION, 1, function);
+      draw_register(65536, to(table));
+      operate(OP_NEWFIN, 1, OP_BEHAVIOUR_SAVE, 0);
+      value = draw(SUBJECT_KIND_TABLE);
+      draw_metatable(value, "__gc",
+                     (struct subject_value){.bits = 8 + OP_BEHAVIOUR_SAVE,
+                                            .tag = SUBJECT_CFUNC});
+      value->object.list = SUBJECT_LIST_FINALIZABLE;
+      value->object.flags |= SUBJECT_OBJECT_MARKED;
+      draw_register(65537, to(value));
+      operate(OP_SETI, 0, 1, 1);
+      draw_edge(table, SUBJECT_LABEL_ENTRY, 1, to(value));
+      expect_clean();
+      begin_operation(OP_RETURN, 1, is_returned, 0);
+      if (tells) {
+        enter(SUBJECT_PHASE_ATOMIC);
+        tell_cleared(table, value, false);
+      }
+      undraw_entry();
+      thread->edge_count = frame;
+      if (is_returned) {
+        undraw_register(1);
+        draw_register(1, to(value));
+      } else {
+        relist(value, SUBJECT_LIST_PENDING);
+        if (tells)
+          enter(SUBJECT_PHASE_FINALIZE);
+        begin_call(value);
+        draw_entry(globals, to(name_of("g0")), to(value));
+        end_call(value, false);
+      }
+      if (tells)
+        enter(SUBJECT_PHASE_PAUSE);
+      end_operation(SUBJECT_DONE);
+      if (is_returned) {
+        look(ORACLE_BETWEEN);
+        expect_finding(LAW_WEAK_REMOVED_LIVE);
+        continue;
+      }
+      expect_clean();
+      expect_clean();
+    }
+  }
+}
+
 static void
 test_weak_trips_every_law(void **state)
 {
@@ -573,6 +671,8 @@ main(void)
       T(finds_half_a_pair),
       T(finds_a_pair_that_was_only_said_to_go),
       T(follows_surveys_alone),
+      T(follows_one_entry_of_several),
+      T(lets_go_what_a_finalizer_brings_back),
       T(trips_every_law),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
