@@ -84,7 +84,9 @@ is_needed(const struct gc_heap *heap, const struct gc_object *parent,
           && !gc_keeps_invariant(heap))) {
     return false;
   }
-  return gc_is_white(child) || (gc_is_old(parent) && !gc_is_old(child));
+  return gc_is_white(child)
+         || (gc_is_old(parent) && !gc_is_old(child)
+             && !GC_FAULTY(heap, MARKED_CHILD_UNSEEN));
 }
 
 static void
