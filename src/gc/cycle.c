@@ -165,18 +165,15 @@ sweep_end(struct gc_heap *heap)
 static size_t
 finalize(struct gc_heap *heap)
 {
-  uint32_t count = 0;
+  size_t limit = GC_FAULTY(heap, FINALIZE_SKIPPED)
+                     ? 0
+                     : heap->dialect->finalizer_batch;
+  size_t count = gc_finalize_some(heap, limit);
 
-  while (count < heap->dialect->finalizer_batch && heap->pending != NULL
-         && gc_finalize_is_possible(heap)
-         && !GC_FAULTY(heap, FINALIZE_SKIPPED)) {
-    gc_finalize_call(heap);
-    count++;
-  }
   if (count == 0) {
     gc_set_phase(heap, GC_PHASE_PAUSE);
   }
-  return (size_t)count * heap->dialect->finalizer_cost;
+  return count * heap->dialect->finalizer_cost;
 }
 
 static size_t
@@ -208,9 +205,9 @@ unit_of(struct gc_heap *heap)
   case GC_PHASE_SWEEP_END:
     return sweep_end(heap);
   case GC_PHASE_FINALIZE:
-    break;
+    return finalize(heap);
   }
-  return finalize(heap);
+  return 0;
 }
 
 size_t

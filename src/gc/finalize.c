@@ -178,8 +178,9 @@ gc_is_finalizing(const struct gc_heap *heap)
   return heap->finalizing;
 }
 
-bool
-gc_finalize_is_possible(struct gc_heap *heap)
+/* Makes room for a call, if there may be one. */
+static bool
+prepare_call(struct gc_heap *heap)
 {
   return !heap->finalizing
          && (!heap->emergency || GC_FAULTY(heap, FINALIZERS_IN_EMERGENCY))
@@ -210,8 +211,7 @@ warn(struct gc_heap *heap, const struct gc_value *error)
   }
   if (error != NULL) {
     shown = "error object is not a string";
-    if (gc_is_kind(error, GC_KIND_STRING_SHORT)
-        || gc_is_kind(error, GC_KIND_STRING_LONG)) {
+    if (gc_value_is_string(error)) {
       shown = ((const struct gc_string *)error->as.object)->bytes;
     }
   }
@@ -280,11 +280,13 @@ call(struct gc_heap *heap, gc_native function, struct gc_object *object)
   }
 }
 
-void
-gc_finalize_call(struct gc_heap *heap)
+/* Deals with the first pending object; prepare_call has made room. */
+static void
+finalize_first(struct gc_heap *heap)
 {
   struct gc_object *object = take_pending(heap);
   const struct gc_value *finalizer = finalizer_of(heap, object);
+  gc_native function;
 
   if (finalizer == NULL) {
     return;
@@ -293,19 +295,27 @@ gc_finalize_call(struct gc_heap *heap)
     warn(heap, NULL);
     return;
   }
+  function = finalizer->as.native;
+  call(heap, function, object);
   if (GC_FAULTY(heap, FINALIZER_TWICE)) {
-    call(heap, finalizer->as.native, object);
-    finalizer = finalizer_of(heap, object);
-    if (finalizer == NULL || finalizer->tag != GC_TAG_NATIVE
-        || gc_frame_native_room(heap->running) != GC_OK) {
-      return;
-    }
+    call(heap, function, object);
   }
-  call(heap, finalizer->as.native, object);
   if (GC_FAULTY(heap, FINALIZED_FREED) && heap->all == object) {
     gc_segments_leave(heap, object);
     gc_free_first(heap, &heap->all);
   }
+}
+
+size_t
+gc_finalize_some(struct gc_heap *heap, size_t limit)
+{
+  size_t count = 0;
+
+  while (count < limit && heap->pending != NULL && prepare_call(heap)) {
+    finalize_first(heap);
+    count++;
+  }
+  return count;
 }
 
 /* Those that are pending now. An emergency collection inside one may append
@@ -313,7 +323,7 @@ gc_finalize_call(struct gc_heap *heap)
  * collection, else finalizers that need memory could keep each other going for
  * ever. */
 void
-gc_finalize_call_all(struct gc_heap *heap)
+gc_finalize_all(struct gc_heap *heap)
 {
   size_t count = 0;
 
@@ -321,20 +331,14 @@ gc_finalize_call_all(struct gc_heap *heap)
        object = object->next) {
     count++;
   }
-  while (count-- > 0 && heap->pending != NULL
-         && gc_finalize_is_possible(heap)) {
-    gc_finalize_call(heap);
-    if (GC_FAULTY(heap, MINOR_CALLS_ONE)) {
-      return;
-    }
-  }
+  gc_finalize_some(heap, GC_FAULTY(heap, MINOR_CALLS_ONE) ? 1 : count);
 }
 
 void
 gc_finalize_close(struct gc_heap *heap)
 {
   GC_ASSERT(!heap->finalizing);
-  gc_set_mode(heap, GC_MODE_INCREMENTAL);
+  GC_ASSERT(heap->cycle_mode == GC_MODE_INCREMENTAL);
   heap->closing = true;
   if (GC_FAULTY(heap, CLOSE_FORGETS_PENDING)) {
     forget_pending(heap);
@@ -342,8 +346,5 @@ gc_finalize_close(struct gc_heap *heap)
   if (!GC_FAULTY(heap, CLOSE_FORGETS_FINALIZABLE)) {
     separate(heap, NULL, true);
   }
-  while (heap->pending != NULL
-         && gc_frame_native_room(heap->running) == GC_OK) {
-    gc_finalize_call(heap);
-  }
+  gc_finalize_some(heap, SIZE_MAX);
 }

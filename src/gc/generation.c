@@ -304,6 +304,7 @@ correct_grey_again(struct gc_heap *heap)
   }
 }
 
+/* Finalizers come before the debt is set: what they make is in use. */
 static void
 finish(struct gc_heap *heap)
 {
@@ -311,7 +312,8 @@ finish(struct gc_heap *heap)
   correct_grey_again(heap);
   gc_string_table_shrink(heap);
   gc_set_phase(heap, GC_PHASE_PROPAGATE);
-  gc_finalize_call_all(heap);
+  gc_finalize_all(heap);
+  gc_pace_after_minor(heap);
 }
 
 /* ---- minor collections ----------------------------------------------- */
@@ -387,23 +389,30 @@ mark_at_once(struct gc_heap *heap)
   return gc_mark_atomic(heap);
 }
 
+/* All parts of both lists begin with these objects: the first ones when all are
+ * OLD, NULL when cycles are incremental. */
+static void
+set_segments(struct gc_heap *heap, struct gc_object *all,
+             struct gc_object *finalizable)
+{
+  heap->survival = heap->old1 = heap->really_old = all;
+  heap->first_old1 = NULL;
+  heap->finalizable_survival = heap->finalizable_old1 = finalizable;
+  heap->finalizable_really_old = finalizable;
+}
+
 /* After the flip: all that lives becomes OLD. */
 static void
-settle(struct gc_heap *heap)
+make_all_old(struct gc_heap *heap)
 {
-  gc_mark_abandon(heap);
   gc_set_phase(heap, GC_PHASE_SWEEP);
   set_cycle_mode(heap, GC_MODE_GENERATIONAL);
   sweep_to_old(heap, &heap->all);
-  heap->survival = heap->old1 = heap->really_old = heap->all;
-  heap->first_old1 = NULL;
   gc_set_phase(heap, GC_PHASE_SWEEP_FINALIZABLE);
   sweep_to_old(heap, &heap->finalizable);
-  heap->finalizable_survival = heap->finalizable;
-  heap->finalizable_old1 = heap->finalizable;
-  heap->finalizable_really_old = heap->finalizable;
   gc_set_phase(heap, GC_PHASE_SWEEP_PENDING);
   sweep_to_old(heap, &heap->pending);
+  set_segments(heap, heap->all, heap->finalizable);
   heap->bad_work = 0;
   heap->estimate = (int64_t)gc_bytes(heap);
   finish(heap);
@@ -414,7 +423,7 @@ enter(struct gc_heap *heap)
 {
   size_t cost = mark_at_once(heap);
 
-  settle(heap);
+  make_all_old(heap);
   return cost;
 }
 
@@ -425,9 +434,7 @@ leave(struct gc_heap *heap)
   gc_mark_abandon(heap);
   gc_set_phase(heap, GC_PHASE_SWEEP);
   set_cycle_mode(heap, GC_MODE_INCREMENTAL);
-  heap->survival = heap->old1 = heap->really_old = heap->first_old1 = NULL;
-  heap->finalizable_survival = NULL;
-  heap->finalizable_old1 = heap->finalizable_really_old = NULL;
+  set_segments(heap, NULL, NULL);
   sweep_to_new(heap, heap->all);
   gc_set_phase(heap, GC_PHASE_SWEEP_FINALIZABLE);
   sweep_to_new(heap, heap->finalizable);
@@ -462,7 +469,6 @@ gc_generation_collect(struct gc_heap *heap)
 {
   gc_step_begin(heap);
   full(heap);
-  gc_pace_after_minor(heap);
   gc_step_end(heap);
 }
 
@@ -473,9 +479,8 @@ major(struct gc_heap *heap)
   int64_t growth = gc_pace_major_growth(heap, base);
   size_t cost = full(heap);
 
-  if ((int64_t)gc_bytes(heap) - base < growth / 2) {
-    gc_pace_after_minor(heap);
-  } else {
+  /* A bad one: the pause, instead of what a good one ends with. */
+  if ((int64_t)gc_bytes(heap) - base >= growth / 2) {
     heap->bad_work = GC_FAULTY(heap, BAD_IGNORED) ? 0 : (int64_t)cost;
     gc_pace_after_cycle(heap);
   }
@@ -494,8 +499,7 @@ cycle_after_bad(struct gc_heap *heap)
   cost = mark_at_once(heap);
   good = (int64_t)cost < last + last / 8 && !GC_FAULTY(heap, BAD_FOR_EVER);
   if (good) {
-    settle(heap);
-    gc_pace_after_minor(heap);
+    make_all_old(heap);
   } else {
     gc_sweep_enter(heap);
     heap->estimate = (int64_t)gc_bytes(heap);
@@ -518,12 +522,7 @@ gc_generation_step(struct gc_heap *heap)
     return cycle_after_bad(heap);
   }
   gc_step_begin(heap);
-  if (gc_pace_is_major_due(heap)) {
-    cost = major(heap);
-  } else {
-    cost = minor(heap);
-    gc_pace_after_minor(heap);
-  }
+  cost = gc_pace_is_major_due(heap) ? major(heap) : minor(heap);
   gc_step_end(heap);
   return cost;
 }
@@ -554,7 +553,6 @@ gc_set_mode(struct gc_heap *heap, enum gc_mode mode)
     gc_run_until(heap, GC_PHASE_PAUSE);
     gc_step_begin(heap);
     enter(heap);
-    gc_pace_after_minor(heap);
     gc_step_end(heap);
   }
   heap->bad_work = 0;

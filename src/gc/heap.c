@@ -105,17 +105,14 @@ gc_tell(struct gc_heap *heap, const struct gc_event *event)
 static uint8_t
 colour_bits(const struct gc_heap *heap, enum gc_colour colour)
 {
-  switch (colour) {
-  case GC_WHITE_CURRENT:
-    return heap->current_white;
-  case GC_WHITE_OTHER:
-    return GC_MARK_WHITES & ~heap->current_white;
-  case GC_GREY:
-    return 0;
-  case GC_BLACK:
-    break;
+  if (colour == GC_BLACK) {
+    return GC_MARK_BLACK;
   }
-  return GC_MARK_BLACK;
+  if (colour == GC_GREY) {
+    return 0;
+  }
+  return colour == GC_WHITE_CURRENT ? heap->current_white
+                                    : GC_MARK_WHITES & ~heap->current_white;
 }
 
 void
@@ -377,7 +374,8 @@ gc_open(const struct gc_config *config)
 /* ---- closing --------------------------------------------------------- */
 
 /* First what is to be closed on the main thread's stack, while everything
- * still works; the closers may allocate and collect. Then all finalizers. */
+ * still works; the closers may allocate and collect. Then all finalizers, in
+ * incremental mode, where `finalizable` has no segments to keep. */
 void
 gc_close(struct gc_heap *heap)
 {
@@ -387,7 +385,7 @@ gc_close(struct gc_heap *heap)
   heap->running = heap->main;
   heap->main->status = GC_THREAD_RUNNING;
   gc_thread_unwind(heap->main);
-  gc_generation_leave(heap);
+  gc_set_mode(heap, GC_MODE_INCREMENTAL);
   gc_finalize_close(heap);
   heap_free(heap);
 }

@@ -270,21 +270,17 @@ void gc_finalize_mark(struct gc_heap *heap, struct gc_object *object);
 /* In the atomic phase, when all that is reachable is marked: the white objects
  * of `finalizable`, up to its old part, go to the end of `pending`. */
 void gc_finalize_separate(struct gc_heap *heap);
-/* Whether finalizers may be called: not in an emergency, not inside one, not
- * without room on the running coroutine's stack. */
-bool gc_finalize_is_possible(struct gc_heap *heap);
-/* Calls the finalizer of the first pending object. There is one, and
- * gc_finalize_is_possible has said yes. */
-void gc_finalize_call(struct gc_heap *heap);
-/* Calls all that are pending, if it is possible. */
-void gc_finalize_call_all(struct gc_heap *heap);
-/* At close: from now on nothing is marked; the finalizer of everything that is
- * marked or pending is called. */
+/* Calls the finalizers of the first pending objects, at most limit. None is
+ * called in an emergency, inside another one, or without room for it on the
+ * running coroutine's stack, which is made here. Returns how many. */
+size_t gc_finalize_some(struct gc_heap *heap, size_t limit);
+/* Calls all that are pending now, as far as that goes. */
+void gc_finalize_all(struct gc_heap *heap);
+/* At close, in incremental mode: from now on nothing is marked; the finalizer
+ * of everything that is marked or pending is called. */
 void gc_finalize_close(struct gc_heap *heap);
 
 /* ---- generation.c ---------------------------------------------------- */
-
-/* Ages, minor and major collections, the change of modes. */
 
 /* One step in generational mode, with its STEP events and finalizers: a minor
  * collection, a major one if it is due, or a whole incremental cycle after a
@@ -476,7 +472,7 @@ void gc_run_until(struct gc_heap *heap, enum gc_phase phase);
 
 /* Sets the debt after a cycle from the estimate and the pause. */
 void gc_pace_after_cycle(struct gc_heap *heap);
-/* Sets the debt after a minor collection, and after a good major one. */
+/* Sets the debt after a collection that ends in generational mode. */
 void gc_pace_after_minor(struct gc_heap *heap);
 /* Whether the heap has grown so much since the last major collection, by the
  * estimate, that the next must be one. */

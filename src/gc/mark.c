@@ -704,9 +704,8 @@ clear_and_resurrect(struct gc_heap *heap)
     gc_weak_clear_values(heap, done);
   }
   gc_weak_settle(heap);
-  if (GC_FAULTY(heap, FINALIZER_IN_ATOMIC) && heap->pending != NULL
-      && gc_finalize_is_possible(heap)) {
-    gc_finalize_call(heap);
+  if (GC_FAULTY(heap, FINALIZER_IN_ATOMIC)) {
+    gc_finalize_some(heap, 1);
   }
   return cost;
 }

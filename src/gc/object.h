@@ -193,6 +193,14 @@ gc_value_is_object(const struct gc_value *value)
   return value->tag == GC_TAG_OBJECT;
 }
 
+static inline bool
+gc_value_is_string(const struct gc_value *value)
+{
+  return gc_value_is_object(value)
+         && (value->as.object->kind == GC_KIND_STRING_SHORT
+             || value->as.object->kind == GC_KIND_STRING_LONG);
+}
+
 /* The sizes of the main blocks, in one place: used by allocation, free,
  * survey. SIZE_MAX, which no allocator gives, when a size does not fit. */
 static inline size_t

@@ -108,12 +108,13 @@ static struct gc_object **
 after_dead(struct gc_heap *heap, struct gc_object **link)
 {
   struct gc_object *next = *link;
-  bool is_any = next != NULL && next != &heap->main->head;
 
-  if (GC_FAULTY(heap, SWEEP_FREES_LIVE) && is_any
-      && !gc_is_dead(heap, next)) {
+  if (next == NULL || next == &heap->main->head) {
+    return link;
+  }
+  if (GC_FAULTY(heap, SWEEP_FREES_LIVE) && !gc_is_dead(heap, next)) {
     gc_free_first(heap, link);
-  } else if (GC_FAULTY(heap, SWEEP_SKIPS) && is_any) {
+  } else if (GC_FAULTY(heap, SWEEP_SKIPS)) {
     return &next->next;
   }
   return link;

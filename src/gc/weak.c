@@ -85,13 +85,6 @@ is_white(const struct gc_value *value)
   return gc_value_is_object(value) && gc_is_white(value->as.object);
 }
 
-static bool
-is_string(const struct gc_value *value)
-{
-  return value->as.object->kind == GC_KIND_STRING_SHORT
-         || value->as.object->kind == GC_KIND_STRING_LONG;
-}
-
 /* Whether this side of a pair is a white object, so that the pair goes if
  * nothing reaches it. A string is marked. */
 static bool
@@ -100,7 +93,7 @@ is_unreached(struct gc_heap *heap, const struct gc_value *value)
   if (!is_white(value)) {
     return false;
   }
-  if (is_string(value)) {
+  if (gc_value_is_string(value)) {
     gc_mark_object(heap, value->as.object);
     return false;
   }
@@ -185,17 +178,17 @@ gc_weak_converge(struct gc_heap *heap)
 static enum gc_grey
 waiting_list(const struct gc_heap *heap, enum gc_grey list)
 {
-  if (heap->phase == GC_PHASE_ATOMIC) {
-    return list == GC_GREY_ALLWEAK && GC_FAULTY(heap, ALLWEAK_UNLISTED)
-               ? GC_GREY_NONE
-               : list;
-  }
-  if (GC_FAULTY(heap, WEAK_NOT_AGAIN)) {
+  bool is_last = heap->phase == GC_PHASE_ATOMIC;
+
+  if ((GC_FAULTY(heap, ALLWEAK_UNLISTED) && is_last
+       && list == GC_GREY_ALLWEAK)
+      || (GC_FAULTY(heap, WEAK_NOT_AGAIN) && !is_last)) {
     return GC_GREY_NONE;
   }
-  return list == GC_GREY_ALLWEAK && GC_FAULTY(heap, MODE_NOT_REREAD)
-             ? GC_GREY_ALLWEAK
-             : GC_GREY_AGAIN;
+  if (GC_FAULTY(heap, MODE_NOT_REREAD) && list == GC_GREY_ALLWEAK) {
+    return list;
+  }
+  return is_last ? list : GC_GREY_AGAIN;
 }
 
 /* One of age TOUCHED2 is black until now. */
@@ -307,10 +300,9 @@ gc_weak_visit(struct gc_heap *heap, struct gc_table *table,
 static void
 clear_node(struct gc_heap *heap, struct gc_node *node)
 {
-  if (GC_FAULTY(heap, WEAK_KEY_NOT_DEAD)) {
-    return;
+  if (!GC_FAULTY(heap, WEAK_KEY_NOT_DEAD)) {
+    gc_node_clear_key(node);
   }
-  gc_node_clear_key(node);
 }
 
 static void

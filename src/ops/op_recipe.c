@@ -31,7 +31,17 @@ add_open(struct op_recipe *recipe)
   add(recipe, OP_SETUP, 0, 0, 0);
 }
 
-/* To somewhere in a cycle: a phase, and sometimes a few steps into it. */
+/* To a phase, and sometimes a few steps into it. */
+static void
+add_run_to(struct op_recipe *recipe, int32_t phase, uint32_t steps,
+           struct op_random *random)
+{
+  add(recipe, OP_RUNTO, phase, 0, 0);
+  if (below(random, 2))
+    add(recipe, OP_MICROSTEP, 1 + below(random, steps), 0, 0);
+}
+
+/* To somewhere in a cycle. */
 static void
 add_schedule(struct op_recipe *recipe, struct op_random *random)
 {
@@ -46,10 +56,15 @@ add_schedule(struct op_recipe *recipe, struct op_random *random)
     add(recipe, OP_COLLECT, 0, 0, 0);
     break;
   default:
-    add(recipe, OP_RUNTO, below(random, 8), 0, 0);
-    if (below(random, 2))
-      add(recipe, OP_MICROSTEP, 1 + below(random, 4), 0, 0);
+    add_run_to(recipe, below(random, 8), 4, random);
   }
+}
+
+/* The register after the larger one. */
+static int32_t
+register_after(int32_t r, int32_t s)
+{
+  return ((r > s ? r : s) + 1) % OP_REGISTERS;
 }
 
 /* ---- the recipes ----------------------------------------------------- */
@@ -60,9 +75,7 @@ make_phase(struct op_recipe *recipe, int32_t r, int32_t s,
 {
   (void)r;
   (void)s;
-  add(recipe, OP_RUNTO, below(random, 8), 0, 0);
-  if (below(random, 2))
-    add(recipe, OP_MICROSTEP, 1 + below(random, 4), 0, 0);
+  add_run_to(recipe, below(random, 8), 4, random);
   add_open(recipe);
   if (below(random, 2))
     add_open(recipe);
@@ -179,10 +192,9 @@ make_root(struct op_recipe *recipe, int32_t r, int32_t s,
           struct op_random *random)
 {
   (void)s;
-  add(recipe, OP_RUNTO,
-      below(random, 4) ? OP_PHASE_PROPAGATE : OP_PHASE_ENTER_ATOMIC, 0, 0);
-  if (below(random, 2))
-    add(recipe, OP_MICROSTEP, 1 + below(random, 6), 0, 0);
+  add_run_to(recipe,
+             below(random, 4) ? OP_PHASE_PROPAGATE : OP_PHASE_ENTER_ATOMIC, 6,
+             random);
   add(recipe, OP_NEWTABLE, r, 0, 0);
   switch (below(random, 3)) {
   case 0:
@@ -223,7 +235,7 @@ static void
 make_shared_key(struct op_recipe *recipe, int32_t r, int32_t s,
                 struct op_random *random)
 {
-  int32_t t = ((r > s ? r : s) + 1) % OP_REGISTERS;
+  int32_t t = register_after(r, s);
   int32_t u = (t + 1) % OP_REGISTERS;
   int32_t first = (t + 2) % OP_REGISTERS;
 
@@ -256,15 +268,14 @@ static void
 make_weak_store(struct op_recipe *recipe, int32_t r, int32_t s,
                 struct op_random *random)
 {
-  int32_t t = ((r > s ? r : s) + 1) % OP_REGISTERS;
+  int32_t t = register_after(r, s);
 
   add(recipe, OP_NEWWEAK, r, 1 + below(random, 3), 0);
   add(recipe, OP_NEWTABLE, s, 0, 0);
   add(recipe, OP_SETI, r, 1, s);
-  add(recipe, OP_RUNTO,
-      below(random, 4) ? OP_PHASE_ENTER_ATOMIC : OP_PHASE_PROPAGATE, 0, 0);
-  if (below(random, 2))
-    add(recipe, OP_MICROSTEP, 1 + below(random, 8), 0, 0);
+  add_run_to(recipe,
+             below(random, 4) ? OP_PHASE_ENTER_ATOMIC : OP_PHASE_PROPAGATE, 8,
+             random);
   add(recipe, OP_NEWTABLE, s, 0, 0);
   add(recipe, OP_NEWTABLE, t, 0, 0);
   add(recipe, OP_SET, r, s, t);
