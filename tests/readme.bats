@@ -4,6 +4,10 @@
 # The README's commands, as printed, one after another in one folder; but for
 # the two bootstrap lines, and with fuzzing cut to five seconds. Would catch a
 # first page that promises what does not work.
+#
+# A missing barrier breaks one of three promises, by where the fuzzer sees it
+# first: while marking, between minor collections, or just after one. Each says
+# that an object refers to what it may not.
 
 bats_require_minimum_version 1.5.0
 
@@ -25,7 +29,7 @@ readme_commands() {
     case $command in
     *'fuzz --fault'* | *'run --fault'* | *'trace --fault'*)
       [ "$status" -eq 1 ]
-      [[ $output == *'broken: a black object refers to a white one'* ]]
+      [[ $output == *'broken: a'*' object'*' refers to a '* ]]
       ;;
     *)
       [ "$status" -eq 0 ]
