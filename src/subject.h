@@ -318,6 +318,10 @@ struct subject_env {
   void *allocator;
   void *(*allocate)(void *allocator, void *block, size_t old_size,
                     size_t new_size);
+  /* While held, no allocation is refused: for adapters of VMs in which a
+   * refusal at some place ends a coroutine, which no row describes. Not
+   * counted: calls do not nest. */
+  void (*hold)(void *allocator, bool held);
   struct subject_sink *sink;
   const char *fault;
   uint8_t mode; /* OP_MODE_* */

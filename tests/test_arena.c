@@ -196,7 +196,8 @@ test_arena_a_single_failure_comes_beside_the_want_of_memory(void **state)
   assert_non_null(take(16));
 }
 
-/* Would catch refusals that strike, or are used up, while suspended. */
+/* Would catch refusals that strike, or are used up, while suspended or held,
+ * and an end of one that ends the other. */
 static void
 test_arena_refuses_nothing_while_suspended(void **state)
 {
@@ -207,7 +208,11 @@ test_arena_refuses_nothing_while_suspended(void **state)
   arena_suspend_refusals(arena, true);
   for (int i = 0; i < 10; i++)
     assert_non_null(take(64));
+  arena_hold_refusals(arena, true);
   arena_suspend_refusals(arena, false);
+  for (int i = 0; i < 10; i++)
+    assert_non_null(take(64));
+  arena_hold_refusals(arena, false);
   arena_limit(arena, 0);
   assert_non_null(take(8));
   assert_null(take(8));

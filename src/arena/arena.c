@@ -56,7 +56,8 @@ struct state {
   bool is_out;      /* one of those has been refused */
   uint64_t limit;   /* live bytes; 0 for none */
   enum arena_policy policy;
-  bool suspended; /* no refusals */
+  bool suspended; /* no refusals, as the lab says ... */
+  bool held;      /* ... or the subject */
 };
 
 struct arena {
@@ -211,7 +212,7 @@ static bool
 is_refused(struct arena *arena, int64_t growth)
 {
   struct state *state = &arena->state;
-  if (state->suspended)
+  if (state->suspended || state->held)
     return false;
   state->allocations += 1;
   if (state->fail_at && state->allocations == state->fail_at) {
@@ -344,6 +345,12 @@ void
 arena_suspend_refusals(struct arena *arena, bool suspended)
 {
   arena->state.suspended = suspended;
+}
+
+void
+arena_hold_refusals(void *arena, bool held)
+{
+  ((struct arena *)arena)->state.held = held;
 }
 
 void

@@ -68,6 +68,8 @@ void arena_recover(struct arena *arena);
 /* While suspended, neither an armed failure nor the limit strikes, and
  * allocations are not counted towards it. */
 void arena_suspend_refusals(struct arena *arena, bool suspended);
+/* The same, by the subject (env.hold of subject.h), while that holds. */
+void arena_hold_refusals(void *arena, bool held);
 /* Refuses what would make more than bytes live; 0 is no limit. Shrinking is
  * never refused for it. */
 void arena_limit(struct arena *arena, uint64_t bytes);

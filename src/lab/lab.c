@@ -366,6 +366,7 @@ open_subject(struct lab *lab, uint8_t mode)
 {
   struct subject_env env = {.allocator = lab->arena,
                             .allocate = arena_allocate,
+                            .hold = arena_hold_refusals,
                             .sink = &lab->sink,
                             .fault = lab->options->fault,
                             .mode = mode};

@@ -10,6 +10,7 @@ noinst_LIBRARIES += %D%/libpenumbra_subjects.a
 	%D%/model_objects.c \
 	%D%/model_stack.h \
 	%D%/model_survey.c \
+	%D%/real/real.h \
 	%D%/subjects.c \
 	%D%/subjects.h \
 	%D%/traits.def
