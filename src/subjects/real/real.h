@@ -19,7 +19,23 @@
  *   a C function that yields; resumed, it returns what the VM is to do next.
  *
  *   A coroutine that waits for one it has resumed is suspended in await too;
- *   slot 1 of await's frame holds the other one.
+ *   slot 1 of await's frame holds the other one, slot 2 the number of the
+ *   register that held it. In all others await's frame is empty.
+ *
+ *   A coroutine that is not started yet holds its function in slot 1 and has
+ *   nothing else; a finished one has an empty stack. In a failed one a C
+ *   function's frame, empty, lies over the innermost driver frame, as await's
+ *   does otherwise.
+ *
+ *   Integer keys of the registry below REAL_REFERENCE are the adapter's, those
+ *   from it on are references in use; string keys are the stream's.
+ *
+ *   Where the VM has no light C functions (5.1, LuaJIT), each native is one
+ *   closure without upvalues that the registry keeps; such a closure is shown
+ *   as SUBJECT_CFUNC wherever it is a value, and is an internal object.
+ *
+ *   Where a userdata has an environment instead of a user value (5.1, LuaJIT),
+ *   the globals table there stands for nil.
  */
 #ifndef PENUMBRA_SUBJECTS_REAL_REAL_H
 #define PENUMBRA_SUBJECTS_REAL_REAL_H
@@ -39,7 +55,9 @@ enum {
   REAL_LOCAL_COUNT = REAL_LOCAL_CLOSE + REAL_CLOSE_MAX - 1,
   /* Light C functions by number: closers, then one finalizer a behaviour */
   REAL_BEHAVIOURS = 8,
-  REAL_NATIVES = REAL_BEHAVIOURS + OP_BEHAVIOUR_NONE
+  REAL_NATIVES = REAL_BEHAVIOURS + OP_BEHAVIOUR_NONE,
+  /* The first key of the registry that a reference may have */
+  REAL_REFERENCE = 1000
 };
 
 /* Lives in the arena like all that belongs to a subject. */
@@ -52,6 +70,9 @@ struct subject_instance {
   uint8_t mode;       /* OP_MODE_*: as the host set it last */
   bool stopped;       /* by the operations */
   bool closing;       /* lua_close runs */
+  bool watched;       /* the subject is open: before, nobody is told of steps */
+  bool in_vm;         /* a coroutine runs, in which no error may be raised by
+                       * what the operation does not know of */
   uint32_t steps;     /* micro-steps under way (0 or 1) */
 };
 
@@ -70,13 +91,6 @@ void real_tell(struct subject_instance *instance, enum subject_event_type type,
 extern const lua_CFunction real_natives[REAL_NATIVES];
 /* REAL_NATIVES if it is none of them. */
 uint64_t real_native_number(lua_CFunction function);
-
-/* ---- perform.c ------------------------------------------------------- */
-
-/* Whether a key of the registry is the stream's (a "k<n>" or a reference in
- * use): for the survey. key: as the survey shows it. */
-bool real_is_stream_reference(const struct subject_instance *instance,
-                              int64_t key);
 
 /* ---- the file that includes the collector ---------------------------- */
 
