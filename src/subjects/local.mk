@@ -10,8 +10,9 @@ noinst_LIBRARIES += %D%/libpenumbra_subjects.a
 	%D%/model_objects.c \
 	%D%/model_stack.h \
 	%D%/model_survey.c \
-	%D%/real/real.h \
 	%D%/subjects.c \
 	%D%/subjects.h \
 	%D%/traits.def
 %C%_libpenumbra_subjects_a_CFLAGS = $(AM_CFLAGS) $(FUZZ_CFLAGS)
+
+include %D%/real/local.mk
