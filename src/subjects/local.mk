@@ -12,7 +12,8 @@ noinst_LIBRARIES += %D%/libpenumbra_subjects.a
 	%D%/model_survey.c \
 	%D%/subjects.c \
 	%D%/subjects.h \
-	%D%/traits.def
+	%D%/traits.def \
+	%D%/traits.h
 %C%_libpenumbra_subjects_a_CFLAGS = $(AM_CFLAGS) $(FUZZ_CFLAGS)
 
 include %D%/real/local.mk

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What this release promises: its version's column of the table of traits, and
+ * what differs from that. Part of puc_heap.c, which alone includes it.
+ */
+#include "subjects/traits.h"
+
+#if LUA_VERSION_NUM == 501
+#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l51,
+#elif LUA_VERSION_NUM == 502
+#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l52,
+#elif LUA_VERSION_NUM == 503
+#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l53,
+#elif LUA_VERSION_NUM == 504
+#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l54,
+#else
+#define TRAIT(field, l50, l51, l52, l53, l54, l55, jit) .field = l55,
+#endif
+
+const struct subject_traits real_traits = {
+#include "subjects/traits.def"
+};
+#undef TRAIT
