@@ -93,12 +93,12 @@ static void raw_changemode(lua_State *L, int mode);
 
 /* ---- telling of steps ------------------------------------------------ */
 
-/* Whether there is somebody to tell. While the state opens it is not known
- * yet, and while it closes nothing is surveyed. */
+/* Whether there is somebody to tell. While the state closes nothing is
+ * surveyed. */
 static bool
 is_watched(const struct subject_instance *instance)
 {
-  return instance && instance->state && !instance->closing;
+  return instance && instance->watched && !instance->closing;
 }
 
 /* Whether this is the outermost micro-step, whose end is to be told. */

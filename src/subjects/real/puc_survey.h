@@ -314,28 +314,12 @@ may_be_lost(int tag)
   return PUC_IS_OBJECT(tag) && !PUC_IS_STRING(tag);
 }
 
-static bool
-is_stream_name(const TString *name)
-{
-  const char *text = puc_text(name);
-  size_t length = puc_length(name);
-  if (length < 2 || text[0] != 'k')
-    return false;
-  for (size_t i = 1; i < length; i++)
-    if (text[i] < '0' || text[i] > '9')
-      return false;
-  return true;
-}
-
 /* Keys of the registry that are not the stream's. */
 static bool
-is_internal_key(struct survey *s, int tag, struct subject_value key)
+is_internal_key(int tag, struct subject_value key)
 {
-  if (PUC_IS_STRING(tag))
-    return is_live(s, key.bits) &&
-           !is_stream_name((const TString *)(uintptr_t)key.bits);
-  return key.tag != SUBJECT_INTEGER ||
-         !real_is_stream_reference(s->instance, (int64_t)key.bits);
+  return !PUC_IS_STRING(tag) && (key.tag != SUBJECT_INTEGER ||
+                                 (int64_t)key.bits < REAL_REFERENCE);
 }
 
 /* While the key of an empty node is not tagged dead it is taken for what it
@@ -345,9 +329,10 @@ empty_entry(struct survey *s, const Node *node)
 {
 #if LUA_VERSION_NUM >= 503
   if (node && PUC_IS_OBJECT(PUC_KEY_TAG(node))) {
-    uint64_t was = puc_value(s->g, PUC_KEY_TAG(node), &PUC_KEY_VALUE(node)).bits;
-    if (!is_live(s, was))
-      s->visitor->broken(s->visitor, "key of an empty node", was);
+    struct subject_value was =
+        puc_value(s->g, PUC_KEY_TAG(node), &PUC_KEY_VALUE(node));
+    if (!is_live(s, was.bits))
+      s->visitor->broken(s->visitor, "key of an empty node", was.bits);
   }
 #else
   (void)s, (void)node;
@@ -363,7 +348,7 @@ entry(struct survey *s, const Table *table, struct weakness weak,
   int key_tag = node ? PUC_KEY_TAG(node) : LUA_TNIL;
   struct subject_edge e = {.key = key, .value = value_of(s, value),
                            .label = SUBJECT_LABEL_ENTRY};
-  if ((const void *)table == s->registry && is_internal_key(s, key_tag, key))
+  if ((const void *)table == s->registry && is_internal_key(key_tag, key))
     e.label = SUBJECT_LABEL_INTERNAL;
   if (weak.keys && may_be_lost(key_tag)) {
     e.key_strength = SUBJECT_WEAK;
@@ -543,9 +528,15 @@ survey_userdata(struct survey *s, const Udata *udata)
   value.tt_ = udata->ttuv_;
   value_edge(s, SUBJECT_LABEL_USERVALUE, number(0), &value);
 #elif LUA_VERSION_NUM == 502
-  plain_edge(s, SUBJECT_LABEL_USERVALUE, udata->uv.env);
+  edge_to(s, SUBJECT_LABEL_USERVALUE, 0, udata->uv.env);
 #else
-  plain_edge(s, SUBJECT_LABEL_INTERNAL, udata->uv.env);
+  /* An environment; that of the globals stands for nil. */
+  bool is_nil = (const void *)udata->uv.env ==
+                (const void *)PUC_VALUE(&PUC_MAIN(s->g)->l_gt).gc;
+  if (is_nil)
+    plain_edge(s, SUBJECT_LABEL_INTERNAL, udata->uv.env);
+  else
+    edge_to(s, SUBJECT_LABEL_USERVALUE, 0, udata->uv.env);
 #endif
 }
 

@@ -216,8 +216,8 @@ is_interned(struct survey *s, const TString *string)
 {
   if (s->broken_table)
     return true;
-  const TString *link =
-      puc_bucket(s->g, (int)(puc_hash(string) & (unsigned)(s->g->strt.size - 1)));
+  unsigned mask = (unsigned)s->g->strt.size - 1;
+  const TString *link = puc_bucket(s->g, (int)(puc_hash(string) & mask));
   while (link && link != string)
     link = PUC_CHAIN(link);
   return link == string;
