@@ -5,7 +5,15 @@
 real_files = \
 	%D%/assert.h \
 	%D%/build \
+	%D%/driver.c \
+	%D%/natives.c \
+	%D%/perform.c \
+	%D%/perform.h \
+	%D%/perform_flow.c \
+	%D%/perform_load.c \
+	%D%/perform_values.c \
 	%D%/puc_heap.c \
+	%D%/puc_inside.c \
 	%D%/puc_shim.h \
 	%D%/puc_survey.h \
 	%D%/puc_survey_heap.h \

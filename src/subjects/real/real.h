@@ -74,6 +74,12 @@ struct subject_instance {
   bool in_vm;         /* a coroutine runs, in which no error may be raised by
                        * what the operation does not know of */
   uint32_t steps;     /* micro-steps under way (0 or 1) */
+  /* Of the operation being performed */
+  struct subject_answer *answer;
+  enum subject_status status;
+  const void *driver; /* the driver, a Lua closure that the registry keeps */
+  size_t warning_length;
+  char warning[200]; /* what has come of the one that is being told */
 };
 
 /* One state at a time: what is told without a state finds it here. */

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The operations on functions: C closures, upvalues, closures that share them,
+ * and loading. Under protection, as those of perform_values.c.
+ *
+ * The bodies of the stream's Lua closures get, set and share their upvalues
+ * when they are called so (BODY_*): for half of the operands that is done, so
+ * that the VM's own instructions run; for the others the API does it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "subjects/real/perform.h"
+
+/* ---- upvalues -------------------------------------------------------- */
+
+static bool
+is_lua_closure(lua_State *L, int index)
+{
+  return lua_isfunction(L, index) && !lua_iscfunction(L, index);
+}
+
+static void
+native_closure(lua_State *L, struct op op)
+{
+  for (int32_t i = 0; i < op.c; i++)
+    push_register(L, op.b + i);
+  lua_pushcclosure(L, real_natives[0], (int)op.c);
+  pop_register(L, op.a);
+}
+
+static void
+get_upvalue(lua_State *L, struct op op)
+{
+  push_register(L, op.b);
+  if (by_bytecode(op) && is_lua_closure(L, -1)) {
+    lua_pushinteger(L, BODY_GET + op.c);
+    lua_call(L, 1, 1);
+  } else {
+    lua_getupvalue(L, -1, (int)op.c + 1);
+  }
+  pop_register(L, op.a);
+}
+
+static void
+set_upvalue(lua_State *L, struct op op)
+{
+  push_register(L, op.a);
+  if (by_bytecode(op) && is_lua_closure(L, -1)) {
+    lua_pushinteger(L, BODY_SET + op.b);
+    push_register(L, op.c);
+    lua_call(L, 2, 0);
+  } else {
+    push_register(L, op.c);
+    lua_setupvalue(L, -2, (int)op.b + 1);
+  }
+}
+
+static enum subject_status
+join(lua_State *L, struct op op)
+{
+#if REAL_HAS_JOIN
+  push_register(L, op.a);
+  push_register(L, op.b);
+  lua_upvaluejoin(L, -2, (int)op.c / 4 + 1, -1, (int)op.c % 4 + 1);
+  return SUBJECT_DONE;
+#else
+  (void)L;
+  (void)op;
+  return SUBJECT_UNSUPPORTED;
+#endif
+}
+
+/* Calls the closure at the top so that it makes another one with its upvalues,
+ * which is pushed, or nil. */
+static void
+call_to_share(lua_State *L)
+{
+  real_forget_shared(L, -1);
+  lua_pushvalue(L, -1);
+  lua_pushinteger(L, BODY_SHARE);
+  lua_call(L, 1, 1);
+}
+
+#if REAL_HAS_JOIN
+static int
+upvalue_count(lua_State *L, int index)
+{
+  lua_Debug about;
+  lua_pushvalue(L, index);
+  lua_getinfo(L, ">u", &about);
+  return about.nups;
+}
+
+/* The same by the API: a seed makes a closure, which is given the upvalues. */
+static void
+join_to_share(lua_State *L)
+{
+  int count = upvalue_count(L, -1);
+  push_kept(L, KEY_SEED + count);
+  call_to_share(L);
+  lua_remove(L, -2);
+  for (int i = 1; i <= count; i++)
+    lua_upvaluejoin(L, -1, i, -2, i);
+}
+#endif
+
+static enum subject_status
+share(lua_State *L, struct op op)
+{
+  push_register(L, op.b);
+#if REAL_HAS_JOIN
+  if (by_bytecode(op))
+    call_to_share(L);
+  else
+    lua_pushnil(L);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    join_to_share(L);
+  }
+#else
+  call_to_share(L);
+  if (lua_isnil(L, -1))
+    return SUBJECT_UNSUPPORTED;
+#endif
+  pop_register(L, op.a);
+  return SUBJECT_DONE;
+}
+
+enum subject_status
+real_perform_function(lua_State *L, struct op op)
+{
+  switch (op.code) {
+  case OP_CCLOSURE:
+    native_closure(L, op);
+    return SUBJECT_DONE;
+  case OP_GETUPVAL:
+    get_upvalue(L, op);
+    return SUBJECT_DONE;
+  case OP_SETUPVAL:
+    set_upvalue(L, op);
+    return SUBJECT_DONE;
+  case OP_SHARE:
+    return share(L, op);
+  case OP_JOIN:
+    return join(L, op);
+  default:
+    return SUBJECT_UNSUPPORTED;
+  }
+}
+
+/* ---- loading --------------------------------------------------------- */
+
+/* The text comes in pieces: a head, for each constant and each nested
+ * prototype one, a foot. Where chunks have no upvalue of their own, the
+ * function is one inside the chunk, which is given the globals. */
+#define SHARED(up) \
+  "function(a,v)if a==0 then return " up " elseif a==4 then " up "=v end end"
+#define BODY(up, shared) \
+  "if a==0 then return " up " elseif a==4 then " up \
+  "=v elseif a==8 then return " shared " end "
+#if REAL_OLD_API
+#define HEAD \
+  "local g=... return function(a,v)" BODY("g", SHARED("g")) "local x "
+#define FOOT "end"
+#else
+#define HEAD "local a,v=... " BODY("_ENV", SHARED("_ENV")) "local x "
+#define FOOT ""
+#endif
+
+enum { PIECE_MAX = 512, BINARY_MAX = 1 << 16, BINARY_PIECE = 48 };
+
+struct source {
+  int constants, nested;
+  int at;      /* the next piece: 0 the head */
+  int inner;   /* constants of the nested one that is being written */
+  bool steps;  /* a micro-step comes between pieces */
+  bool ended;
+  size_t read; /* of the binary */
+  char piece[PIECE_MAX];
+};
+
+/* A dumped chunk on its way to be loaded: only within an operation. */
+static char binary[BINARY_MAX];
+static size_t binary_size;
+
+static void
+step_between(const struct source *source, bool is_first)
+{
+  if (source->steps && !is_first && !real_instance->stopped)
+    real_micro_step(real_instance);
+}
+
+/* Constant n, of short strings and, every fourth, a long one. */
+static const char *
+constant_piece(struct source *source, int n, size_t *ret_size)
+{
+  char bytes[OP_STRING_MAX + 1];
+  size_t size = n % 4 == 3 ? op_string_long(n, n, bytes)
+                           : op_string_name(1024 + n, bytes);
+  bytes[size] = '\0';
+  *ret_size =
+      (size_t)snprintf(source->piece, PIECE_MAX, "x=\"%s\" ", bytes);
+  return source->piece;
+}
+
+static const char *
+whole_piece(const char *text, size_t *ret_size)
+{
+  *ret_size = strlen(text);
+  return text;
+}
+
+/* The pieces of the nested prototypes. */
+static const char *
+nested_piece(struct source *source, size_t *ret_size)
+{
+  int each = source->constants / 2;
+  if (source->inner < 0) {
+    source->inner = 0;
+    return whole_piece("x=function()local x ", ret_size);
+  }
+  if (source->inner < each)
+    return constant_piece(source, source->inner++, ret_size);
+  source->inner = -1;
+  source->nested--;
+  return whole_piece("end ", ret_size);
+}
+
+static const char *
+read_text(lua_State *L, void *user, size_t *ret_size)
+{
+  struct source *source = user;
+  (void)L;
+  step_between(source, source->at == 0);
+  if (source->at == 0) {
+    source->at++;
+    return whole_piece(HEAD, ret_size);
+  }
+  if (source->at <= source->constants)
+    return constant_piece(source, source->at++ - 1, ret_size);
+  if (source->nested)
+    return nested_piece(source, ret_size);
+  *ret_size = 0;
+  if (source->ended || !*FOOT)
+    return NULL;
+  source->ended = true;
+  return whole_piece(FOOT, ret_size);
+}
+
+static int
+write_binary(lua_State *L, const void *bytes, size_t size, void *user)
+{
+  (void)L;
+  (void)user;
+  if (size > BINARY_MAX - binary_size)
+    return 1;
+  if (size)
+    memcpy(binary + binary_size, bytes, size);
+  binary_size += size;
+  return 0;
+}
+
+static const char *
+read_binary(lua_State *L, void *user, size_t *ret_size)
+{
+  struct source *source = user;
+  (void)L;
+  step_between(source, source->read == 0);
+  const char *piece = binary + source->read;
+  size_t left = binary_size - source->read;
+  *ret_size = left < BINARY_PIECE ? left : BINARY_PIECE;
+  source->read += *ret_size;
+  return *ret_size ? piece : NULL;
+}
+
+static int
+load_pieces(lua_State *L, lua_Reader reader, struct source *source)
+{
+#if LUA_VERSION_NUM >= 502
+  return lua_load(L, reader, source, "=load", NULL);
+#else
+  return lua_load(L, reader, source, "=load");
+#endif
+}
+
+enum subject_status
+real_perform_load(lua_State *L, struct op op)
+{
+  bool is_binary = by_bytecode(op);
+  struct source source = {.constants = (int)op.b,
+                          .nested = (int)op.c,
+                          .inner = -1,
+                          .steps = !is_binary};
+  int status = load_pieces(L, read_text, &source);
+  if (status == 0 && is_binary) {
+    binary_size = 0;
+    if (real_dump(L, write_binary) != 0)
+      return SUBJECT_ERROR;
+    lua_pop(L, 1);
+    source.steps = true;
+    status = load_pieces(L, read_binary, &source);
+  }
+  if (status != 0) /* it was caught: one of a finalizer, or of no memory */
+    return status == LUA_ERRMEM ? SUBJECT_NO_MEMORY : STATUS_AGAIN;
+#if REAL_OLD_API
+  push_globals(L);
+  lua_call(L, 1, 1);
+#endif
+  pop_register(L, op.a);
+  return SUBJECT_DONE;
+}
