@@ -340,7 +340,7 @@ resume_coroutine(struct subject_instance *real, struct op op)
   gather(real, op.b, op.c);
   if (starts) {
     lua_xmove(L, to, (int)op.c);
-    real_start(real, to, 1 + (int)op.c);
+    real_start(real, to, (int)op.c);
   }
   real->running = to;
   if (!starts)
