@@ -275,6 +275,12 @@ check_survey(struct oracle *oracle, enum oracle_when when)
   if (!check_edges(oracle, is_between) || !check_age_edges(oracle) ||
       !check_strings(oracle))
     return;
+  check_pending(oracle);
+  if (!is_between && !oracle_is_told(oracle) &&
+      shadow_has_weak_tables(oracle->shadow))
+    check_follow_cleared(oracle);
+  if (oracle_is_over(oracle))
+    return;
   if (is_between && (!check_weak_tables(oracle) || !check_contents(oracle) ||
                      !check_marked(oracle) || !check_liveness(oracle)))
     return;

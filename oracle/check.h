@@ -58,6 +58,14 @@ bool check_stopped(struct oracle *oracle);
 /* Before the contents. weak.removed-live: of a subject that sends no events the
  * shadow loses what is not shown. */
 bool check_weak_tables(struct oracle *oracle);
+/* In the midst of an operation: the shadow loses what may have been removed and
+ * is not shown; nothing is judged. */
+void check_follow_cleared(struct oracle *oracle);
+/* Whether a side of an entry in a weak table, a value or a key, has been there
+ * to stay all the time since the operation began. */
+bool check_is_alive_value(const struct oracle *oracle,
+                          struct shadow_value value);
+bool check_is_alive_key(const struct oracle *oracle, struct shadow_value key);
 /* weak.half-removed: an edge that the shadow does not have. */
 bool check_half(struct oracle *oracle, uint32_t object,
                 const struct subject_edge *edge);
@@ -90,6 +98,11 @@ void check_call_birth(struct oracle *oracle, const struct subject_event *event);
 void check_finalizers_atomic(struct oracle *oracle);
 /* Whether the node waits, and did when the operation began. */
 bool check_has_waited(const struct oracle *oracle, uint32_t node);
+/* Who waits, by the survey, where it is not told. */
+void check_pending(struct oracle *oracle);
+/* What cannot be called and may have been passed over unseen is owed no
+ * more. */
+void check_give_up_unseen(struct oracle *oracle);
 /* What was dead in the midst of the operation that ran last may be back by a
  * finalizer: that it was held before and is held now says nothing. */
 bool check_may_be_back(const struct oracle *oracle);

@@ -43,7 +43,8 @@ is_owed(const struct oracle *oracle)
   bool is_inside = oracle->step.depth > oracle_is_finalizing(oracle);
   return oracle->stage == ORACLE_RUNNING && oracle->able[LAW_EMERGENCY] &&
          traits->emergency && !is_inside &&
-         (traits->emergency_stopped || !shadow_is_stopped(oracle->shadow));
+         (traits->emergency_stopped ||
+          !(shadow_is_stopped(oracle->shadow) || oracle_is_finalizing(oracle)));
 }
 
 static void

@@ -101,6 +101,9 @@ check_death(struct oracle *oracle, const struct oracle_death *death)
   enum law law = LAW_FREED_LIVE;
   shadow_reach(oracle->shadow);
   oracle_applies(oracle, LAW_FREED_LIVE);
+  if (shadow_is_held(oracle->shadow, death->node) &&
+      !shadow_is_reachable(oracle->shadow, death->node))
+    check_give_up_unseen(oracle);
   if (!shadow_is_held(oracle->shadow, death->node))
     return true;
   bool is_reachable = shadow_is_reachable(oracle->shadow, death->node);
@@ -446,6 +449,7 @@ check_event(struct oracle *oracle, const struct subject_event *event)
     on_allocated(oracle, event);
     break;
   case SUBJECT_EVENT_FREED:
+    oracle->has_worked = true;
     on_freed(oracle, event);
     break;
   case SUBJECT_EVENT_BAD_FREE:
@@ -474,6 +478,7 @@ check_event(struct oracle *oracle, const struct subject_event *event)
     on_phase(oracle, event);
     break;
   case SUBJECT_EVENT_STEP_BEGIN:
+    oracle->has_worked = true;
     on_step_begin(oracle);
     break;
   case SUBJECT_EVENT_STEP_END:

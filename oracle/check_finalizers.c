@@ -26,7 +26,12 @@
  * is called closing here.
  *
  * The shadow takes a finalizer as owed until the call is over, so that its
- * object is held while it runs; then come its effects. A subject that cannot
+ * object is held while it runs; then come its effects. Where the collector
+ * works inside a finalizer [T] calls nest; an inner one's effects come first.
+ *
+ * A subject that does not tell of lists shows in its surveys who waits; what is
+ * separated and called between two of them is judged by whether it has been
+ * unreachable, not by its order. A subject that cannot
  * show its objects names none that the oracle knows: where one object alone can
  * be meant it is that, else the oracle can follow no further.
  */
@@ -75,6 +80,15 @@ static bool
 raises(int32_t behaviour)
 {
   return behaviour == OP_BEHAVIOUR_ERROR || behaviour == OP_BEHAVIOUR_YIELD;
+}
+
+/* Operations that leave frames behind do so before their closers, and what
+ * they hand over, make the collector work. */
+static bool
+drops_first(uint8_t code)
+{
+  return code == OP_RETURN || code == OP_TAILCALL || code == OP_ERROR ||
+         code == OP_CLOSEUP || code == OP_COCLOSE;
 }
 
 /* ---- who waits ------------------------------------------------------- */
@@ -143,6 +157,17 @@ accuse_order(struct oracle *oracle, const struct oracle_pending *early,
   explain_end(oracle);
 }
 
+/* Those at the head, before the place, that cannot be called have been passed
+ * over unseen. */
+static void
+pass_over(struct oracle *oracle, uint32_t at)
+{
+  struct oracle_finalizers *it = &oracle->finalizers;
+  while (!oracle_is_told(oracle) && it->head < at &&
+         !is_callable(oracle, it->pending[it->head].node))
+    it->head += 1;
+}
+
 /* The node waits no more; one that was not due is accused. False if it did not
  * wait. */
 static bool
@@ -158,6 +183,7 @@ cease_to_wait(struct oracle *oracle, uint32_t node)
     at++;
   if (at == it->count)
     return false;
+  pass_over(oracle, at);
   oracle_applies(oracle, LAW_FINALIZERS_ORDER);
   if (at != it->head)
     accuse_order(oracle, &it->pending[at], &it->pending[it->head]);
@@ -206,7 +232,8 @@ static void
 on_marked(struct oracle *oracle, uint64_t base)
 {
   struct oracle_finalizers *it = &oracle->finalizers;
-  it->has_marked = true;
+  if (it->depth)
+    it->running[it->depth - 1].has_marked = true;
   if (it->is_closing && !oracle->subject->traits->marks_at_close)
     accuse_base(oracle, LAW_FINALIZERS_AT_CLOSE, base,
                 "is to be called anew, and the state is closing");
@@ -275,8 +302,7 @@ find_called(struct oracle *oracle, uint64_t base)
 {
   uint32_t node = oracle_node_at(oracle, base);
   const uint32_t *ids;
-  if (node != BIND_NO_NODE ||
-      oracle->subject->capabilities & SUBJECT_CAN_EVENTS)
+  if (node != BIND_NO_NODE || oracle_is_told(oracle))
     return node;
   if (!(oracle->subject->capabilities & SUBJECT_CAN_SURVEY))
     return guess_called(oracle);
@@ -304,7 +330,7 @@ judge_moment(struct oracle *oracle, uint64_t base)
   if (oracle->phase == SUBJECT_PHASE_ATOMIC && oracle->stage != ORACLE_CLOSING)
     return accuse_base(oracle, LAW_FINALIZERS_MOMENT, base,
                        "is called in the atomic phase");
-  if (it->is_calling)
+  if (it->depth && !oracle->subject->traits->finalizer_steps)
     return accuse_base(oracle, LAW_FINALIZERS_MOMENT, base,
                        "is called inside another one");
   if (oracle->in_operation && !it->may_call)
@@ -313,12 +339,28 @@ judge_moment(struct oracle *oracle, uint64_t base)
   return true;
 }
 
+/* Where nobody tells what an atomic phase finds dead: it has been unreachable
+ * since it was marked, or what the operation leaves behind is not known yet. */
+static bool
+may_be_dead(struct oracle *oracle, uint32_t node)
+{
+  shadow_reach(oracle->shadow);
+  return oracle->stage == ORACLE_CLOSING ||
+         shadow_has_lapsed(oracle->shadow, node) ||
+         !shadow_is_reachable(oracle->shadow, node) ||
+         (oracle->in_operation && drops_first(oracle->op.code));
+}
+
 static bool
 judge_call(struct oracle *oracle, uint64_t base, uint32_t node)
 {
   struct oracle_finalizers *it = &oracle->finalizers;
+  bool may_be_owed = node != BIND_NO_NODE &&
+                     (shadow_marking(oracle->shadow, node) ||
+                      (shadow_is_doubtful(oracle->shadow, node) &&
+                       is_callable(oracle, node)));
   oracle_applies(oracle, LAW_FINALIZERS_TWICE);
-  if (node == BIND_NO_NODE || !shadow_marking(oracle->shadow, node))
+  if (!may_be_owed)
     return accuse_base(oracle, LAW_FINALIZERS_TWICE, base,
                        "is called and is not owed");
   bool is_due = it->due == node;
@@ -326,11 +368,45 @@ judge_call(struct oracle *oracle, uint64_t base, uint32_t node)
     it->due = 0;
   else if (!judge_due(oracle))
     return false;
-  if (is_due || cease_to_wait(oracle, node) ||
-      !(oracle->subject->capabilities & SUBJECT_CAN_EVENTS))
+  if (is_due || cease_to_wait(oracle, node))
     return !oracle_is_over(oracle);
+  if (!oracle_is_told(oracle) && may_be_dead(oracle, node))
+    return true;
+  oracle_applies(oracle, LAW_FINALIZERS_NOT_DEAD);
   return accuse_node(oracle, LAW_FINALIZERS_NOT_DEAD, node,
-                     "is finalized, and no atomic phase has found it dead");
+                     oracle_is_told(oracle)
+                         ? "is finalized, and no atomic phase has found it dead"
+                         : "is finalized and was reachable all the time");
+}
+
+/* What it does reads weak tables: they are to be as the subject has them. */
+static void
+look_before_call(struct oracle *oracle, uint32_t node)
+{
+  const struct shadow *shadow = oracle->shadow;
+  bool reads_weak = shadow_weakness(shadow, node) ||
+                    shadow_weakness(shadow, SHADOW_GLOBALS);
+  if (oracle_is_told(oracle) || !reads_weak ||
+      oracle->stage != ORACLE_RUNNING ||
+      !(oracle->capabilities & SUBJECT_CAN_SURVEY) || !survey_take(oracle))
+    return;
+  check_follow_cleared(oracle);
+}
+
+/* The record of one more call; NULL if the oracle is exhausted. */
+static struct oracle_call *
+push_call(struct oracle *oracle)
+{
+  struct oracle_finalizers *it = &oracle->finalizers;
+  struct oracle_call *room =
+      oracle_reserve(it->running, &it->running_capacity,
+                     (uint64_t)it->depth + 1, sizeof *room);
+  if (!room) {
+    oracle->exhausted = true;
+    return NULL;
+  }
+  it->running = room;
+  return &it->running[it->depth++];
 }
 
 void
@@ -342,45 +418,47 @@ check_finalizer(struct oracle *oracle, const struct subject_event *event)
   uint32_t node = find_called(oracle, event->base);
   if (oracle_is_over(oracle) || !judge_call(oracle, event->base, node))
     return;
+  look_before_call(oracle, node);
+  struct oracle_call *call = push_call(oracle);
+  if (!call)
+    return;
   it->calls += 1;
-  it->is_calling = true;
-  it->base = event->base;
-  it->node = node;
-  it->behaviour = shadow_behaviour(oracle->shadow, node);
-  it->refused_before = oracle->refused;
-  it->birth_count = 0;
-  it->has_marked = false;
+  *call = (struct oracle_call){
+      .base = event->base,
+      .node = node,
+      .behaviour = shadow_behaviour(oracle->shadow, node),
+      .refused_before = oracle->refused};
   uint32_t block = blocks_find(&oracle->blocks, event->base);
   if (block) {
     oracle->blocks.records[block].call = it->calls;
     oracle->blocks.records[block].survived = 0;
     oracle->blocks.records[block].waited = 0;
+    oracle->blocks.records[block].waits = false;
   }
 }
 
 void
 check_call_birth(struct oracle *oracle, const struct subject_event *event)
 {
-  struct oracle_finalizers *it = &oracle->finalizers;
-  if (it->is_calling && it->birth_count < ORACLE_CALL_BIRTHS_MAX &&
+  struct oracle_call *call = oracle_call_now(oracle);
+  if (call && call->birth_count < ORACLE_CALL_BIRTHS_MAX &&
       event->kind >= SUBJECT_KIND_TABLE && event->kind <= SUBJECT_KIND_THREAD)
-    it->births[it->birth_count++] = event->base;
+    call->births[call->birth_count++] = event->base;
 }
 
 /* ---- a call ends ----------------------------------------------------- */
 
 static bool
-judge_error(struct oracle *oracle, const struct subject_event *event)
+judge_error(struct oracle *oracle, const struct oracle_call *call,
+            bool has_raised)
 {
-  const struct oracle_finalizers *it = &oracle->finalizers;
-  bool has_raised = event->to != 0;
-  bool is_refused = oracle->refused > it->refused_before;
+  bool is_refused = oracle->refused > call->refused_before;
   oracle_applies(oracle, LAW_FINALIZERS_ERROR);
-  if (has_raised && !raises(it->behaviour) && !is_refused)
-    return accuse_node(oracle, LAW_FINALIZERS_ERROR, it->node,
+  if (has_raised && !raises(call->behaviour) && !is_refused)
+    return accuse_node(oracle, LAW_FINALIZERS_ERROR, call->node,
                        "has a finalizer that raised an error without reason");
-  if (!has_raised && raises(it->behaviour))
-    return accuse_node(oracle, LAW_FINALIZERS_ERROR, it->node,
+  if (!has_raised && raises(call->behaviour))
+    return accuse_node(oracle, LAW_FINALIZERS_ERROR, call->node,
                        "has a finalizer that raises an error, of which "
                        "nothing is told");
   return true;
@@ -388,14 +466,16 @@ judge_error(struct oracle *oracle, const struct subject_event *event)
 
 /* Objects born in the call are the nodes that its effect has made. */
 static void
-bind_call(struct oracle *oracle, uint32_t first)
+bind_call(struct oracle *oracle, const struct oracle_call *call, uint32_t first)
 {
-  const struct oracle_finalizers *it = &oracle->finalizers;
   uint32_t count = shadow_node_count(oracle->shadow) - first;
-  if (count > it->birth_count)
+  if (count > call->birth_count)
     return;
   for (uint32_t i = 0; i < count; i++) {
-    uint32_t block = blocks_find(&oracle->blocks, it->births[i]);
+    uint32_t block = blocks_find(&oracle->blocks, call->births[i]);
+    if (block && !oracle_is_told(oracle))
+      blocks_set_kind(&oracle->blocks, block,
+                      (uint8_t)shadow_kind(oracle->shadow, first + i));
     if (block)
       bind_node(oracle, first + i, block);
   }
@@ -406,27 +486,34 @@ check_finalized(struct oracle *oracle, const struct subject_event *event)
 {
   struct oracle_finalizers *it = &oracle->finalizers;
   struct shadow *shadow = oracle->shadow;
+  const struct oracle_call *call = oracle_call_now(oracle);
   uint32_t first = shadow_node_count(shadow);
-  if (!it->is_calling || event->base != it->base)
+  if (!call || event->base != call->base)
     return;
-  it->is_calling = false;
-  it->refused += oracle->refused - it->refused_before;
+  it->depth -= 1; /* the record stays until the next call */
+  if (!it->depth)
+    it->refused += oracle->refused - call->refused_before;
   it->errors += event->to != 0;
-  if (!judge_error(oracle, event))
+  if (!judge_error(oracle, call, event->to != 0))
     return;
-  shadow_finalizer_begin(shadow, it->node);
-  bool tells = oracle->subject->capabilities & SUBJECT_CAN_EVENTS;
-  bool is_closing =
-      oracle->stage == ORACLE_CLOSING &&
-      (tells ? !it->has_marked : !oracle->subject->traits->marks_at_close);
+  shadow_finalizer_begin(shadow, call->node);
+  /* In a micro-step the closers still run. */
+  bool is_closing = oracle->stage == ORACLE_CLOSING &&
+                    (oracle_is_told(oracle)
+                         ? !call->has_marked
+                         : !oracle->subject->traits->marks_at_close &&
+                               !oracle->step.depth);
   if (event->to == 0 &&
-      shadow_finalizer_end(shadow, it->node, is_closing) == SHADOW_NO_MEMORY) {
+      shadow_finalizer_end(shadow, call->node, is_closing) ==
+          SHADOW_NO_MEMORY) {
     oracle->exhausted = true;
     return;
   }
   oracle->is_stale = true;
   oracle->survey.words_asked += 1;
-  bind_call(oracle, first);
+  bind_call(oracle, call, first);
+  if (!oracle_is_told(oracle))
+    shadow_reach(shadow); /* what has not stayed is known by each state */
 }
 
 /* ---- operations ------------------------------------------------------ */
@@ -436,7 +523,9 @@ check_finalizers_clear(struct oracle *oracle)
 {
   struct oracle_finalizers *it = &oracle->finalizers;
   *it = (struct oracle_finalizers){.pending = it->pending,
-                                   .capacity = it->capacity};
+                                   .capacity = it->capacity,
+                                   .running = it->running,
+                                   .running_capacity = it->running_capacity};
 }
 
 static bool
@@ -481,22 +570,11 @@ check_finalizers_atomic(struct oracle *oracle)
   it->waited_at_atomic = is_waiting(it);
 }
 
-/* Operations that leave frames behind do so before their closers, and what
- * they hand over, make the collector work. */
 bool
 check_may_be_back(const struct oracle *oracle)
 {
   const struct oracle_finalizers *it = &oracle->finalizers;
-  switch (oracle->op.code) {
-  case OP_RETURN:
-  case OP_TAILCALL:
-  case OP_ERROR:
-  case OP_CLOSEUP:
-  case OP_COCLOSE:
-    return it->calls > it->calls_before;
-  default:
-    return false;
-  }
+  return drops_first(oracle->op.code) && it->calls > it->calls_before;
 }
 
 static bool
@@ -516,10 +594,11 @@ judge_calls(struct oracle *oracle)
   const struct oracle_finalizers *it = &oracle->finalizers;
   if (!judge_due(oracle))
     return false;
-  if (it->is_calling)
-    return accuse_node(oracle, LAW_FINALIZERS_MOMENT, it->node,
+  if (it->depth)
+    return accuse_node(oracle, LAW_FINALIZERS_MOMENT,
+                       it->running[it->depth - 1].node,
                        "has a finalizer that did not come to its end");
-  if (it->errors > it->warnings && oracle->subject->traits->errors_contained)
+  if (it->errors > it->warnings && oracle->subject->traits->errors_warned)
     return accuse_error(oracle, "an error in a finalizer became no warning");
   return true;
 }
@@ -566,13 +645,14 @@ accuse_unmarked(struct oracle *oracle)
 }
 
 /* What cannot be called is owed no more once it is no longer marked; a subject
- * that does not tell of lists does it unseen. */
+ * that does not tell of lists does it unseen. So it is with what was dead while
+ * it had no finalizer [T]. */
 static void
 forget_uncallable(struct oracle *oracle)
 {
   const struct survey *survey = &oracle->survey;
   const uint32_t *ids;
-  if (oracle->subject->capabilities & SUBJECT_CAN_EVENTS)
+  if (oracle_is_told(oracle))
     return;
   for (uint32_t i = shadow_owed(oracle->shadow, &ids); i-- > 0;) {
     uint32_t block = bind_block(&oracle->binding, ids[i]);
@@ -585,6 +665,61 @@ forget_uncallable(struct oracle *oracle)
     shadow_owed(oracle->shadow, &ids);
   }
   shadow_reach(oracle->shadow);
+}
+
+void
+check_give_up_unseen(struct oracle *oracle)
+{
+  const uint32_t *ids;
+  if (oracle_is_told(oracle))
+    return;
+  for (uint32_t i = shadow_owed(oracle->shadow, &ids); i-- > 0;) {
+    if (is_callable(oracle, ids[i]) ||
+        !shadow_has_lapsed(oracle->shadow, ids[i]))
+      continue;
+    shadow_finalizer_begin(oracle->shadow, ids[i]);
+    shadow_owed(oracle->shadow, &ids);
+  }
+  shadow_reach(oracle->shadow);
+}
+
+/* Those that the survey shows waiting for the first time are one batch: it
+ * comes at each step, and a step has one atomic phase at most. Those that wait
+ * no more have been passed over, or are accused of as not marked. */
+void
+check_pending(struct oracle *oracle)
+{
+  const struct survey *survey = &oracle->survey;
+  struct oracle_finalizers *it = &oracle->finalizers;
+  uint32_t kept = 0;
+  if (oracle_is_told(oracle) ||
+      !(oracle->capabilities & SUBJECT_CAN_COLOUR) ||
+      (!survey->pending && !is_waiting(it)))
+    return;
+  for (uint32_t at = it->head; at < it->count; at++) {
+    uint32_t block = bind_block(&oracle->binding, it->pending[at].node);
+    const struct block_view *view = &oracle->blocks.views[block];
+    bool is_there =
+        block && view->survey == survey->stamp &&
+        survey->objects[view->object].list == SUBJECT_LIST_PENDING;
+    if (is_there)
+      it->pending[kept++] = it->pending[at];
+    else
+      oracle->blocks.records[block].waits = false;
+  }
+  it->head = 0;
+  it->sorted = it->count = kept; /* a batch is in order, or has not begun */
+  it->batch += 1;
+  for (uint32_t i = 0; i < survey->object_count; i++) {
+    const struct survey_object *object = &survey->objects[i];
+    uint32_t node = oracle_node(oracle, i);
+    struct block *record = &oracle->blocks.records[object->block];
+    if (object->list != SUBJECT_LIST_PENDING || node == BIND_NO_NODE ||
+        record->waits || !shadow_marking(oracle->shadow, node))
+      continue;
+    record->waits = true;
+    wait_for(oracle, node);
+  }
 }
 
 bool
@@ -602,8 +737,9 @@ check_marked(struct oracle *oracle)
     if (!(survey->objects[i].flags & SUBJECT_OBJECT_MARKED) ||
         node == BIND_NO_NODE)
       continue;
-    marked += 1;
-    if (!shadow_marking(oracle->shadow, node))
+    marked += shadow_marking(oracle->shadow, node) != 0;
+    if (!shadow_marking(oracle->shadow, node) &&
+        !shadow_is_doubtful(oracle->shadow, node))
       return accuse_node(oracle, LAW_FINALIZERS_TWICE, node,
                          "is marked for finalization, and no finalizer is "
                          "owed to it");

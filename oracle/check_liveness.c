@@ -124,7 +124,8 @@ judge_node(struct oracle *oracle, uint32_t object, uint32_t node)
   uint8_t cycles =
       record->call ? traits->cycles_finalized : traits->cycles_plain;
   enum law law = record->call ? LAW_LIVENESS_FINALIZED : LAW_LIVENESS_GARBAGE;
-  if (is_newborn(oracle, shown) || is_held(oracle, node))
+  if (is_newborn(oracle, shown) || is_held(oracle, node) ||
+      shadow_is_doubtful(oracle->shadow, node))
     return true;
   record->survived += 1;
   if (record->survived < cycles)

@@ -27,7 +27,8 @@ struct shown {
   struct oracle *oracle;
   const uint64_t *hashes;
   uint32_t count, table;
-  int32_t weak; /* OP_WEAK_* */
+  int32_t weak;  /* OP_WEAK_* */
+  bool is_judged; /* else what has to stay is passed over */
 };
 
 static int
@@ -37,20 +38,30 @@ compare_hashes(const void *a, const void *b)
   return (*x > *y) - (*x < *y);
 }
 
-static bool
-is_alive_key(const struct oracle *oracle, struct shadow_value value)
+bool
+check_is_alive_key(const struct oracle *oracle, struct shadow_value key)
 {
-  return !shadow_is_collectable(value) ||
-         (shadow_was_held(oracle->shadow, (uint32_t)value.bits) &&
-          shadow_is_held(oracle->shadow, (uint32_t)value.bits));
+  return !shadow_is_collectable(key) ||
+         shadow_stayed_held(oracle->shadow, (uint32_t)key.bits);
 }
 
-static bool
-is_alive_value(const struct oracle *oracle, struct shadow_value value)
+/* Where values are cleared after what waits for finalizers has been marked only
+ * the userdata that have been found dead leave, at once or in each cycle. */
+bool
+check_is_alive_value(const struct oracle *oracle, struct shadow_value value)
 {
-  return !shadow_is_collectable(value) ||
-         (shadow_was_reachable(oracle->shadow, (uint32_t)value.bits) &&
-          shadow_is_reachable(oracle->shadow, (uint32_t)value.bits));
+  const struct shadow *shadow = oracle->shadow;
+  const struct subject_traits *traits = oracle->subject->traits;
+  uint32_t node = (uint32_t)value.bits;
+  if (!shadow_is_collectable(value))
+    return true;
+  bool is_userdata = shadow_kind(shadow, node) == SUBJECT_KIND_USERDATA;
+  if (traits->drops_finalized && is_userdata &&
+      shadow_has_lapsed(shadow, node))
+    return false;
+  if (traits->values_cleared_first || is_userdata)
+    return shadow_stayed_reachable(shadow, node);
+  return shadow_stayed_held(shadow, node);
 }
 
 static bool
@@ -80,19 +91,21 @@ judge_entry(void *user, uint8_t label, struct shadow_value key,
   if (label != SUBJECT_LABEL_ENTRY ||
       bsearch(&hash, shown->hashes, shown->count, sizeof hash, compare_hashes))
     return true;
-  bool may_go =
-      check_may_be_back(oracle) ||
-      (shown->weak & OP_WEAK_KEYS && !is_alive_key(oracle, key)) ||
-      (shown->weak & OP_WEAK_VALUES && !is_alive_value(oracle, value));
+  bool is_dead =
+      (shown->weak & OP_WEAK_KEYS && !check_is_alive_key(oracle, key)) ||
+      (shown->weak & OP_WEAK_VALUES && !check_is_alive_value(oracle, value));
+  if (!shown->is_judged)
+    return !is_dead || check_keep_key(oracle, key);
   oracle_applies(oracle, LAW_WEAK_REMOVED_LIVE);
-  if (!may_go)
+  if (!is_dead && !check_may_be_back(oracle))
     return accuse_lost(shown, key, value);
   return check_keep_key(oracle, key);
 }
 
 /* The table shows something else than the shadow holds. */
 static bool
-follow_table(struct oracle *oracle, uint32_t object, uint32_t node)
+follow_table(struct oracle *oracle, uint32_t object, uint32_t node,
+             bool is_judged)
 {
   const struct survey *survey = &oracle->survey;
   const struct survey_object *at = &survey->objects[object];
@@ -102,6 +115,7 @@ follow_table(struct oracle *oracle, uint32_t object, uint32_t node)
   struct shown shown = {.oracle = oracle,
                         .hashes = hashes,
                         .table = node,
+                        .is_judged = is_judged,
                         .weak = shadow_weakness(oracle->shadow, node)};
   if (!hashes) {
     oracle->exhausted = true;
@@ -127,7 +141,7 @@ bool
 check_weak_tables(struct oracle *oracle)
 {
   const struct survey *survey = &oracle->survey;
-  if (oracle->subject->capabilities & SUBJECT_CAN_EVENTS)
+  if (oracle_is_told(oracle))
     return true; /* it has told of what it cleared */
   for (uint32_t i = 0; i < survey->object_count; i++) {
     uint32_t node = oracle_node(oracle, i);
@@ -136,10 +150,39 @@ check_weak_tables(struct oracle *oracle)
         survey->objects[i].sum == shadow_sum(oracle->shadow, node))
       continue;
     shadow_reach(oracle->shadow);
-    if (shadow_is_held(oracle->shadow, node) && !follow_table(oracle, i, node))
+    if (shadow_is_held(oracle->shadow, node) &&
+        !follow_table(oracle, i, node, true))
       return false;
   }
   return true;
+}
+
+/* A dead object shows nothing. */
+static bool
+is_mute(const struct oracle *oracle, const struct survey_object *object)
+{
+  return object->colour == SUBJECT_WHITE_OTHER &&
+         oracle->capabilities & SUBJECT_CAN_COLOUR;
+}
+
+/* No sums are made in the midst of an operation: every weak table is
+ * compared. */
+void
+check_follow_cleared(struct oracle *oracle)
+{
+  const struct survey *survey = &oracle->survey;
+  shadow_reach(oracle->shadow);
+  for (uint32_t i = 0; i < survey->object_count; i++) {
+    uint32_t node = oracle_node(oracle, i);
+    if (survey->objects[i].kind != SUBJECT_KIND_TABLE || node == BIND_NO_NODE ||
+        !shadow_weakness(oracle->shadow, node) ||
+        !shadow_is_held(oracle->shadow, node) ||
+        is_mute(oracle, &survey->objects[i]))
+      continue;
+    if (!follow_table(oracle, i, node, false))
+      return;
+    shadow_reach(oracle->shadow);
+  }
 }
 
 /* ---- halves ---------------------------------------------------------- */

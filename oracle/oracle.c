@@ -54,6 +54,7 @@ forget_operation(struct oracle *oracle)
   oracle->emergency = (struct oracle_emergency){.size = 0};
   oracle->number_before = oracle->blocks.number;
   oracle->has_cleared = false;
+  oracle->has_worked = false;
   oracle->death_count = 0;
   oracle->closing_count = 0;
   oracle->collected = false;
@@ -93,7 +94,17 @@ oracle_free(struct oracle *oracle)
   free(oracle->claims.all);
   free(oracle->claims.keys);
   free(oracle->finalizers.pending);
+  free(oracle->finalizers.running);
   free(oracle);
+}
+
+/* Who tells of everything tells of steps and emergencies. */
+static uint32_t
+capabilities(const struct subject *subject)
+{
+  uint32_t told = SUBJECT_CAN_TELL_STEPS | SUBJECT_CAN_TELL_EMERGENCIES;
+  return subject->capabilities |
+         (subject->capabilities & SUBJECT_CAN_EVENTS ? told : 0);
 }
 
 void
@@ -102,8 +113,10 @@ oracle_begin(struct oracle *oracle, const struct subject *subject, bool large,
 {
   oracle->subject = subject;
   oracle->instance = NULL;
+  oracle->capabilities = capabilities(subject);
   shadow_clear(oracle->shadow, large);
-  shadow_set_mode(oracle->shadow, mode, subject->traits->generational);
+  shadow_set_traits(oracle->shadow, subject->traits);
+  shadow_set_mode(oracle->shadow, mode);
   blocks_clear(&oracle->blocks);
   survey_clear(&oracle->survey);
   bind_clear(&oracle->binding);
@@ -122,7 +135,7 @@ oracle_begin(struct oracle *oracle, const struct subject *subject, bool large,
   oracle->op = (struct op){.code = OP_SETUP};
   oracle->finding = (struct oracle_finding){.law = LAW_NONE};
   for (int law = 0; law < LAW_COUNT; law++)
-    oracle->able[law] = !(law_infos[law].needs & ~subject->capabilities);
+    oracle->able[law] = !(law_infos[law].needs & ~oracle->capabilities);
   tally_begin(oracle);
   shadow_reach(oracle->shadow);
 }
@@ -213,6 +226,21 @@ accuse_answer(struct oracle *oracle, const char *message)
   explain_end(oracle);
 }
 
+/* What the collector has removed from weak tables, before the operation read
+ * them, of a subject that does not tell of it: nothing of what the operation
+ * has done itself is judged here. */
+static void
+follow_clearings(struct oracle *oracle)
+{
+  if (oracle_is_told(oracle) || !can_survey(oracle) ||
+      !shadow_has_weak_tables(oracle->shadow) ||
+      (oracle->capabilities & SUBJECT_CAN_TELL_STEPS &&
+       !oracle->has_worked) ||
+      !survey_take(oracle))
+    return;
+  check_follow_cleared(oracle);
+}
+
 static void
 follow(struct oracle *oracle, enum subject_status status,
        const struct subject_answer *answer)
@@ -246,6 +274,8 @@ follow_steering(struct oracle *oracle, enum subject_status status,
   if (shadow_apply(oracle->shadow, oracle->op, status, NULL, message) !=
       SHADOW_OK)
     accuse_answer(oracle, message);
+  if (oracle->op.code == OP_COLLECT && status == SUBJECT_DONE)
+    shadow_forget_modes(oracle->shadow);
   check_closings(oracle, NULL, 0);
   if (oracle_is_over(oracle))
     return;
@@ -300,7 +330,9 @@ oracle_operation_end(struct oracle *oracle, enum subject_status status,
   }
   if (code == OP_SETUP || code == OP_CLOSE)
     return;
-  follow(oracle, status, answer);
+  follow_clearings(oracle);
+  if (!oracle_is_over(oracle))
+    follow(oracle, status, answer);
   if (oracle_is_over(oracle))
     return;
   oracle->is_stale = true;

@@ -14,6 +14,21 @@
 
 enum { STRING_SLOTS_MIN = 256 };
 
+/* A version that has all that the operation language has. */
+static const struct subject_traits complete = {.integers = true,
+                                               .closes_values = true,
+                                               .closes_coroutines = true,
+                                               .joins_upvalues = true,
+                                               .catches_across_yields = true,
+                                               .load_upvalue = true,
+                                               .generational = true,
+                                               .ephemerons = true,
+                                               .mode_short = true,
+                                               .mode_at_atomic = true,
+                                               .finalizes_tables = true,
+                                               .marked_when_set = true,
+                                               .finalizer_rearms = true};
+
 /* ---- life ------------------------------------------------------------ */
 
 static void *
@@ -62,6 +77,7 @@ shadow_new_in(shadow_allocator allocate, void *user)
     return NULL;
   memset(shadow, 0, sizeof *shadow);
   shadow_memory_init(&shadow->memory, allocate, user);
+  shadow->traits = &complete;
   if (!shadow_reserve_nodes(shadow, SHADOW_FIRST) ||
       !shadow_reserve_cells(shadow, 1) || !shadow_reserve_frame(shadow) ||
       !reserve_strings(shadow, STRING_SLOTS_MIN)) {
@@ -188,10 +204,11 @@ shadow_clear(struct shadow *shadow, bool large)
   shadow->operation = 1;
   shadow->added_at = 0;
   shadow->mode_count = 0;
+  shadow->has_been_weak = false;
   shadow->mode = OP_MODE_INCREMENTAL;
   shadow->is_stopped = false;
-  shadow->is_generational = true;
   shadow->owed_count = 0;
+  shadow->is_owed_stale = false;
   shadow->marking_count = 0;
   make_first_nodes(shadow);
   shadow->birth_first = SHADOW_FIRST;
@@ -491,9 +508,30 @@ shadow_weakness(const struct shadow *shadow, uint32_t id)
   const struct shadow_node *node = shadow->nodes + id;
 
   PENUMBRA_ASSERT(id < shadow->node_count);
-  if (node->kind != SUBJECT_KIND_TABLE || !node->metatable)
+  if (node->kind != SUBJECT_KIND_TABLE)
     return OP_WEAK_NONE;
-  return shadow->nodes[node->metatable].mode;
+  if (node->flags & SHADOW_WAS_WEAK)
+    return OP_WEAK_BOTH;
+  return node->metatable ? shadow->nodes[node->metatable].mode : OP_WEAK_NONE;
+}
+
+bool
+shadow_has_weak_tables(const struct shadow *shadow)
+{
+  return shadow->mode_count || shadow->has_been_weak;
+}
+
+void
+shadow_forget_modes(struct shadow *shadow)
+{
+  if (!shadow->has_been_weak)
+    return;
+  shadow->has_been_weak = false;
+  for (uint32_t id = SHADOW_FIRST; id < shadow->node_count; id++) {
+    if (shadow->nodes[id].flags & SHADOW_WAS_WEAK)
+      shadow->is_stale = true;
+    shadow->nodes[id].flags &= (uint8_t)~SHADOW_WAS_WEAK;
+  }
 }
 
 uint8_t
@@ -509,10 +547,15 @@ shadow_is_stopped(const struct shadow *shadow)
 }
 
 void
-shadow_set_mode(struct shadow *shadow, uint8_t mode, bool is_generational)
+shadow_set_mode(struct shadow *shadow, uint8_t mode)
 {
-  shadow->is_generational = is_generational;
-  shadow->mode = is_generational ? mode : OP_MODE_INCREMENTAL;
+  shadow->mode = shadow->traits->generational ? mode : OP_MODE_INCREMENTAL;
+}
+
+void
+shadow_set_traits(struct shadow *shadow, const struct subject_traits *traits)
+{
+  shadow->traits = traits;
 }
 
 uint32_t

@@ -109,10 +109,17 @@ bool shadow_was_reachable(const struct shadow *shadow, uint32_t id);
 bool shadow_is_reachable(const struct shadow *shadow, uint32_t id);
 bool shadow_was_held(const struct shadow *shadow, uint32_t id);
 bool shadow_is_held(const struct shadow *shadow, uint32_t id);
+/* The same now, when the operation began, and whenever shadow_reach() was
+ * called in between: what finalizers have dropped and brought back did not
+ * stay. */
+bool shadow_stayed_reachable(const struct shadow *shadow, uint32_t id);
+bool shadow_stayed_held(const struct shadow *shadow, uint32_t id);
 
 /* Weak tables. The sides of a table that are weak now: OP_WEAK_*; of a
  * node that is no table OP_WEAK_NONE. */
 int32_t shadow_weakness(const struct shadow *shadow, uint32_t id);
+/* Whether any table may be weak. */
+bool shadow_has_weak_tables(const struct shadow *shadow);
 /* Whether a value is one that a weak side may lose: a node. */
 static inline bool
 shadow_is_collectable(struct shadow_value value)
@@ -124,6 +131,9 @@ shadow_is_collectable(struct shadow_value value)
  * happens is applied. */
 void shadow_clear_entry(struct shadow *shadow, uint32_t table,
                         struct shadow_value key);
+/* Where a mode that was taken away may count until the cycle is over [T]: one
+ * has begun since, or a whole collection has been made. */
+void shadow_forget_modes(struct shadow *shadow);
 
 /* Finalizers. The number of the marking of a node whose finalizer is owed
  * (later ones are larger, from 1), else 0. */
@@ -140,6 +150,13 @@ void shadow_finalizer_begin(struct shadow *shadow, uint32_t id);
  * be called for a finalizer that raised an error. */
 enum shadow_result shadow_finalizer_end(struct shadow *shadow, uint32_t id,
                                         bool is_closing);
+/* Whether the node has been unreachable, whenever shadow_reach() was called,
+ * since it was marked; of a userdata, ever. */
+bool shadow_has_lapsed(const struct shadow *shadow, uint32_t id);
+/* Whether the node may be owed a finalizer though it is not owed: it was
+ * unreachable without one, and whether the subject has noticed then is its own
+ * affair [T]. */
+bool shadow_is_doubtful(const struct shadow *shadow, uint32_t id);
 /* The behaviour (OP_BEHAVIOUR_*; NOTHING for light C functions 0 to 7) that a
  * call of the node's finalizer would have now; NONE without one, NUMBER for a
  * value that is no light C function. */
@@ -149,9 +166,13 @@ int32_t shadow_behaviour(const struct shadow *shadow, uint32_t id);
  * operations set them. */
 uint8_t shadow_mode(const struct shadow *shadow);
 bool shadow_is_stopped(const struct shadow *shadow);
-/* The mode by setup, and whether the subject has a generational one: without,
- * switches to it are not admitted. After a clear it is incremental and has. */
-void shadow_set_mode(struct shadow *shadow, uint8_t mode, bool is_generational);
+/* The mode by setup: incremental, whatever is set, where there is no other.
+ * After a clear it is incremental. */
+void shadow_set_mode(struct shadow *shadow, uint8_t mode);
+/* The version that the subject is of: borrows. After shadow_new it is one that
+ * has all that the operation language has. */
+void shadow_set_traits(struct shadow *shadow,
+                       const struct subject_traits *traits);
 
 /* Strings: contents to id and back. Ids are dense from 1; find gives 0 for
  * contents that no operation has made. */
@@ -196,6 +217,10 @@ uint64_t shadow_sum(const struct shadow *shadow, uint32_t id);
  * entry that is absent gives false. Nil values have bits 0. */
 bool shadow_lookup(const struct shadow *shadow, uint32_t id, uint8_t label,
                    struct shadow_value key, struct shadow_value *ret_value);
+/* The last operation made a closure, and the subject has given one that there
+ * was: if node closes over the same cells it is in its place, and the new one
+ * is as if it had never been linked. False if it does not. */
+bool shadow_recall_closure(struct shadow *shadow, uint32_t node);
 /* Calls visit for each edge whose value is not nil, in a fixed order, until it
  * returns false. */
 void shadow_visit(const struct shadow *shadow, uint32_t id,

@@ -217,10 +217,38 @@ has_upvalue(const struct shadow *shadow, int32_t reg, int32_t n)
                    1u << SUBJECT_KIND_CLOSURE | 1u << SUBJECT_KIND_CCLOSURE, n);
 }
 
+bool
+shadow_is_user_value(const struct shadow *shadow, struct shadow_value value)
+{
+  switch ((enum subject_user_values)shadow->traits->user_values) {
+  case SUBJECT_USER_VALUE_TABLE:
+    return is_nil(value) || is_table(shadow, value);
+  case SUBJECT_USER_ENVIRONMENT:
+    return is_nil(value) || (is_table(shadow, value) &&
+                             value.bits != SHADOW_GLOBALS);
+  case SUBJECT_USER_VALUES_NONE:
+    return false;
+  case SUBJECT_USER_VALUES_MANY:
+  case SUBJECT_USER_VALUE_ANY:
+    break;
+  }
+  return true;
+}
+
+/* So many user values at the most. */
+static int32_t
+user_value_limit(const struct shadow *shadow)
+{
+  if (shadow->traits->user_values == SUBJECT_USER_VALUES_MANY)
+    return INT32_MAX;
+  return shadow->traits->user_values != SUBJECT_USER_VALUES_NONE;
+}
+
 static bool
 admits_join(const struct shadow *shadow, struct op op)
 {
-  return is_closure(shadow, shadow_register(shadow, op.a)) &&
+  return shadow->traits->joins_upvalues &&
+         is_closure(shadow, shadow_register(shadow, op.a)) &&
          is_closure(shadow, shadow_register(shadow, op.b)) &&
          has_upvalue(shadow, op.a, op.c / 4) &&
          has_upvalue(shadow, op.b, op.c % 4);
@@ -230,7 +258,9 @@ static bool
 admits_call(const struct shadow *shadow, struct op op)
 {
   return is_function(shadow, shadow_register(shadow, op.a)) &&
-         fits_frame(shadow) && (op.code != OP_CALLV || op.c <= OP_VARARGS_MAX);
+         fits_frame(shadow) &&
+         (op.code != OP_CALLV || op.c <= OP_VARARGS_MAX) &&
+         (op.code != OP_PCALL || shadow->traits->catches_across_yields);
 }
 
 static bool
@@ -255,7 +285,8 @@ shadow_has_closer(const struct shadow *shadow, struct shadow_value value)
 static bool
 admits_tbc(const struct shadow *shadow, struct op op)
 {
-  return shadow_frame_now(shadow)->closing_count < OP_TBC_MAX &&
+  return shadow->traits->closes_values &&
+         shadow_frame_now(shadow)->closing_count < OP_TBC_MAX &&
          shadow_has_closer(shadow, shadow_register(shadow, op.a));
 }
 
@@ -283,7 +314,8 @@ admits_coclose(const struct shadow *shadow, struct op op)
 {
   const struct shadow_thread *it = coroutine(shadow, op.a);
 
-  return it && it->status != SHADOW_RUNNING && it->status != SHADOW_NORMAL;
+  return shadow->traits->closes_coroutines && it &&
+         it->status != SHADOW_RUNNING && it->status != SHADOW_NORMAL;
 }
 
 bool
@@ -362,11 +394,13 @@ shadow_admits(const struct shadow *shadow, struct op op)
   case OP_BASICMETA:
     return is_metatable(shadow, shadow_register(shadow, op.b));
   case OP_NEWUD:
-    return op.b <= OP_USERDATA_MAX && fits_nodes(shadow, 1);
+    return op.b <= OP_USERDATA_MAX && op.c <= user_value_limit(shadow) &&
+           fits_nodes(shadow, 1);
   case OP_GETUV:
     return has_user_value(shadow, op.b, op.c);
   case OP_SETUV:
-    return has_user_value(shadow, op.a, op.b);
+    return has_user_value(shadow, op.a, op.b) &&
+           shadow_is_user_value(shadow, shadow_register(shadow, op.c));
   case OP_CCLOSURE:
     return op.c > 0 && fits_nodes(shadow, 1);
   case OP_CLOSURE:
@@ -432,7 +466,7 @@ shadow_admits(const struct shadow *shadow, struct op op)
   case OP_EPHEMERONS:
     return op.b > 0 && fits_nodes(shadow, (uint32_t)op.b + 3);
   case OP_MODE:
-    return op.a == OP_MODE_INCREMENTAL || shadow->is_generational;
+    return op.a == OP_MODE_INCREMENTAL || shadow->traits->generational;
   case OP_MINOR:
     return shadow->mode == OP_MODE_GENERATIONAL && op.a <= OP_MINOR_MAX;
   }

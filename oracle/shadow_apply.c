@@ -65,10 +65,12 @@ static enum shadow_result
 apply_float(struct shadow *shadow, struct op op)
 {
   double number = op.b / 4.0;
-  uint64_t bits;
+  struct shadow_value value = {.tag = SUBJECT_FLOAT};
 
-  memcpy(&bits, &number, sizeof bits);
-  return set_scalar(shadow, op.a, SUBJECT_FLOAT, bits);
+  memcpy(&value.bits, &number, sizeof value.bits);
+  return set_register(shadow, op.a, shadow->traits->integers
+                                        ? value
+                                        : shadow_key(value));
 }
 
 static enum shadow_result
@@ -363,6 +365,8 @@ apply_setmeta(struct shadow *shadow, struct op op)
 {
   uint32_t node = node_in(shadow, op.a);
 
+  if (shadow_weakness(shadow, node) == OP_WEAK_BOTH)
+    shadow_note_was_weak(shadow, node);
   set_metatable(shadow, node, SUBJECT_LABEL_METATABLE, shadow_nil(),
                 &shadow->nodes[node].metatable, op.b);
   if (shadow_weakness(shadow, node) != OP_WEAK_NONE)
@@ -423,6 +427,9 @@ shadow_new_with_values(struct shadow *shadow, enum subject_kind kind,
   struct shadow_value *values;
   uint32_t id;
 
+  if (kind == SUBJECT_KIND_USERDATA &&
+      shadow->traits->user_values != SUBJECT_USER_VALUES_MANY)
+    count = shadow->traits->user_values != SUBJECT_USER_VALUES_NONE;
   if (!shadow_reserve_nodes(shadow, 1))
     return 0;
   values = shadow_take(&shadow->memory, count * sizeof *values);
@@ -518,12 +525,14 @@ apply_share(struct shadow *shadow, struct op op)
 static enum shadow_result
 apply_load(struct shadow *shadow, struct op op)
 {
-  uint32_t id = new_closure(shadow, 1);
+  bool has_upvalue = shadow->traits->load_upvalue;
+  uint32_t id = new_closure(shadow, has_upvalue);
 
   if (!id)
     return SHADOW_NO_MEMORY;
-  shadow->nodes[id].as.cells[0] =
-      shadow_cell_new(shadow, shadow_of_node(SHADOW_GLOBALS));
+  if (has_upvalue)
+    shadow->nodes[id].as.cells[0] =
+        shadow_cell_new(shadow, shadow_of_node(SHADOW_GLOBALS));
   return set_register(shadow, op.a, shadow_of_node(id));
 }
 
@@ -609,6 +618,15 @@ apply_ref(struct shadow *shadow, struct op op,
 
 /* ---- the collector --------------------------------------------------- */
 
+/* Work that was asked for: where a stop is nothing but a threshold it ends. */
+static enum shadow_result
+apply_work(struct shadow *shadow)
+{
+  if (shadow->traits->step_ends_stop)
+    shadow->is_stopped = false;
+  return SHADOW_OK;
+}
+
 static enum shadow_result
 apply_mode(struct shadow *shadow, struct op op)
 {
@@ -632,19 +650,20 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
   switch ((enum op_code)op.code) {
   case OP_SETUP:
   case OP_RESERVE:
+  case OP_FAILALLOC:
+  case OP_HEAPLIMIT:
+  case OP_CHURN:
+  case OP_CLOSE:
+  case OP_PARAM:
+  case OP_OUTOFMEM:
+    return SHADOW_OK;
   case OP_MICROSTEP:
   case OP_STEP:
   case OP_RUNTO:
   case OP_FINISH:
   case OP_COLLECT:
-  case OP_FAILALLOC:
-  case OP_HEAPLIMIT:
-  case OP_CHURN:
-  case OP_CLOSE:
   case OP_MINOR:
-  case OP_PARAM:
-  case OP_OUTOFMEM:
-    return SHADOW_OK;
+    return apply_work(shadow);
   case OP_STOP:
     return set_stopped(shadow, true);
   case OP_RESTART:
@@ -867,5 +886,30 @@ shadow_apply(struct shadow *shadow, struct op op, enum subject_status status,
     forget_nodes(shadow, first);
   shadow->birth_count = shadow->node_count - shadow->birth_first;
   shadow->reach_count += shadow->node_count - first;
+  shadow_update_owed(shadow);
   return result;
+}
+
+bool
+shadow_recall_closure(struct shadow *shadow, uint32_t node)
+{
+  const struct shadow_node *old = shadow->nodes + node;
+  const struct shadow_node *new = shadow->nodes + shadow->birth_first;
+  uint32_t id = shadow->birth_first;
+
+  while (id < shadow->node_count && shadow->nodes[id].kind != old->kind)
+    id++;
+  new = shadow->nodes + id;
+  if (id >= shadow->node_count || old->kind != SUBJECT_KIND_CLOSURE ||
+      new->count != old->count ||
+      memcmp(new->as.cells, old->as.cells,
+             old->count * sizeof old->as.cells[0]) != 0)
+    return false;
+  for (uint32_t reg = 0; reg < OP_REGISTERS; reg++) {
+    if (shadow_same(shadow_register(shadow, (int32_t)reg), shadow_of_node(id)))
+      shadow_register_set(shadow, shadow_frame_now(shadow), reg,
+                          shadow_of_node(node));
+  }
+  shadow->is_stale = true;
+  return true;
 }

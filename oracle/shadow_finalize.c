@@ -5,7 +5,13 @@
  * the shadow heap and the oracle.
  *
  * A finalizer's effect takes what memory it may need before it changes
- * anything. Finalizers do not nest: within one the collector does not run them.
+ * anything.
+ *
+ * Where what has a __gc when it dies is finalized, without a marking [T], a
+ * userdata is owed a finalizer whenever its metatable has one, until it has had
+ * it: such nodes are found anew when a metatable is set or a __gc changes. One
+ * that was unreachable without any is doubtful: the subject may have settled
+ * then that it has none.
  */
 #include "oracle/shadow_internal.h"
 
@@ -48,17 +54,91 @@ shadow_behaviour(const struct shadow *shadow, uint32_t id)
   return (int32_t)finalizer.bits - SHADOW_FINALIZER_FIRST;
 }
 
+static void
+owe(struct shadow *shadow, uint32_t id)
+{
+  struct shadow_node *node = shadow->nodes + id;
+
+  PENUMBRA_ASSERT(shadow->owed_count < shadow->owed_capacity);
+  node->marking = ++shadow->marking_count;
+  node->owed_at = shadow->owed_count;
+  shadow->owed[shadow->owed_count++] = id;
+}
+
+static void
+owe_no_more(struct shadow *shadow, uint32_t id)
+{
+  struct shadow_node *node = shadow->nodes + id;
+  uint32_t last = shadow->owed[--shadow->owed_count];
+
+  shadow->owed[node->owed_at] = last;
+  shadow->nodes[last].owed_at = node->owed_at;
+  node->marking = 0;
+  if (!(shadow->is[id] & SHADOW_REACHED))
+    shadow->is_stale = true;
+}
+
+/* It has a finalizer now, is of a kind that is finalized, and the version does
+ * that to it once more. */
+static bool
+may_owe(const struct shadow *shadow, uint32_t id)
+{
+  const struct shadow_node *node = shadow->nodes + id;
+
+  return !(node->flags & (SHADOW_SPENT | SHADOW_DOUBTFUL)) &&
+         (node->kind == SUBJECT_KIND_USERDATA ||
+          shadow->traits->finalizes_tables) &&
+         finalizer_of(shadow, id).tag != SUBJECT_NIL;
+}
+
 void
 shadow_mark_finalizer(struct shadow *shadow, uint32_t id)
 {
   struct shadow_node *node = shadow->nodes + id;
 
-  if (node->marking || finalizer_of(shadow, id).tag == SUBJECT_NIL)
+  if (!shadow->traits->marked_when_set) {
+    shadow->is_owed_stale = true;
     return;
-  PENUMBRA_ASSERT(shadow->owed_count < shadow->owed_capacity);
-  node->marking = ++shadow->marking_count;
-  node->owed_at = shadow->owed_count;
-  shadow->owed[shadow->owed_count++] = id;
+  }
+  if (node->marking || !may_owe(shadow, id))
+    return;
+  node->flags &= (uint8_t)~SHADOW_LAPSED;
+  owe(shadow, id);
+}
+
+void
+shadow_update_owed(struct shadow *shadow)
+{
+  if (!shadow->is_owed_stale)
+    return;
+  shadow->is_owed_stale = false;
+  if (shadow->traits->marked_when_set)
+    return;
+  for (uint32_t id = SHADOW_FIRST; id < shadow->node_count; id++) {
+    bool is_owed = shadow->nodes[id].marking != 0;
+
+    if (shadow->nodes[id].kind != SUBJECT_KIND_USERDATA ||
+        is_owed == may_owe(shadow, id))
+      continue;
+    if (is_owed)
+      owe_no_more(shadow, id);
+    else
+      owe(shadow, id);
+  }
+}
+
+bool
+shadow_has_lapsed(const struct shadow *shadow, uint32_t id)
+{
+  PENUMBRA_ASSERT(id < shadow->node_count);
+  return shadow->nodes[id].flags & SHADOW_LAPSED;
+}
+
+bool
+shadow_is_doubtful(const struct shadow *shadow, uint32_t id)
+{
+  PENUMBRA_ASSERT(id < shadow->node_count);
+  return shadow->nodes[id].flags & SHADOW_DOUBTFUL;
 }
 
 uint64_t
@@ -79,18 +159,13 @@ void
 shadow_finalizer_begin(struct shadow *shadow, uint32_t id)
 {
   struct shadow_node *node = shadow->nodes + id;
-  uint32_t last;
 
   PENUMBRA_ASSERT(id < shadow->node_count);
   shadow->called = shadow_behaviour(shadow, id);
-  if (!node->marking)
-    return;
-  last = shadow->owed[--shadow->owed_count];
-  shadow->owed[node->owed_at] = last;
-  shadow->nodes[last].owed_at = node->owed_at;
-  node->marking = 0;
-  if (!(shadow->is[id] & SHADOW_REACHED))
-    shadow->is_stale = true;
+  if (!shadow->traits->finalizer_rearms)
+    node->flags |= SHADOW_SPENT;
+  if (node->marking)
+    owe_no_more(shadow, id);
 }
 
 /* ---- what finalizers do ---------------------------------------------- */
@@ -136,7 +211,7 @@ set_field(struct shadow *shadow, uint32_t id, struct shadow_value value)
 {
   if (is_table(shadow, id))
     shadow_set(shadow, id, field_key(shadow), value);
-  else
+  else if (shadow_is_user_value(shadow, value))
     shadow_store(shadow, id, SUBJECT_LABEL_USERVALUE, shadow_integer(FIELD),
                  &shadow->nodes[id].as.values[FIELD], value);
 }
@@ -211,7 +286,7 @@ breed(struct shadow *shadow, uint32_t id, bool is_closing)
   uint32_t metatable = shadow->nodes[id].metatable;
   uint32_t child;
 
-  if (is_closing)
+  if (is_closing || !shadow->traits->finalizes_tables)
     return SHADOW_OK;
   if (!shadow_reserve_nodes(shadow, 1))
     return SHADOW_NO_MEMORY;
@@ -243,6 +318,12 @@ perform(struct shadow *shadow, uint32_t id, bool is_closing)
     return link_saved(shadow, id);
   case OP_BEHAVIOUR_BREED:
     return breed(shadow, id, is_closing);
+  case OP_BEHAVIOUR_SWITCH:
+    if (shadow->traits->finalizer_steps && shadow->traits->generational)
+      shadow->mode = shadow->mode == OP_MODE_INCREMENTAL
+                         ? OP_MODE_GENERATIONAL
+                         : OP_MODE_INCREMENTAL;
+    return SHADOW_OK;
   default: /* what they do is the collector's affair, or leaves nothing */
     return SHADOW_OK;
   }
@@ -255,6 +336,7 @@ shadow_finalizer_end(struct shadow *shadow, uint32_t id, bool is_closing)
 
   PENUMBRA_ASSERT(id < shadow->node_count);
   result = perform(shadow, id, is_closing);
+  shadow_update_owed(shadow);
   shadow->birth_count = shadow->node_count - shadow->birth_first;
   if (result == SHADOW_OK)
     shadow->is_stale = true;

@@ -130,12 +130,24 @@ struct shadow_node {
   uint8_t kind;       /* enum subject_kind */
   uint8_t count;      /* user values, values of a C closure, cells */
   uint8_t mode;       /* OP_WEAK_*: of tables that it is the metatable of */
+  uint8_t flags;      /* enum shadow_node_flag */
   union {
     struct shadow_entries table;
     struct shadow_value *values; /* userdata, C closure */
     uint32_t cells[SHADOW_CELLS_MAX];
     struct shadow_thread thread;
   } as;
+};
+
+enum shadow_node_flag {
+  SHADOW_SPENT = 1,  /* it has had its finalizer and is not marked again [T] */
+  SHADOW_LAPSED = 2, /* it has been unreachable since it was marked; of a
+                      * userdata, ever */
+  SHADOW_DOUBTFUL = 4, /* a userdata that has been unreachable while it had no
+                       * finalizer: the subject may have noticed, and then it
+                       * will never have one [T] */
+  SHADOW_WAS_WEAK = 8 /* a table that has been weak on both sides since a cycle
+                       * began that may still go by that [T] */
 };
 
 struct shadow_cell {
@@ -215,14 +227,16 @@ struct shadow {
   uint32_t added_at;  /* the one that added an entry last */
   uint32_t target;    /* of newindex: the table that it will store into */
   uint32_t mode_count; /* nodes whose mode is not OP_WEAK_NONE */
+  bool has_been_weak;  /* some node may bear SHADOW_WAS_WEAK */
   uint8_t mode;        /* OP_MODE_*: of the collector */
   bool is_stopped;
-  bool is_generational; /* the subject has that mode */
+  const struct subject_traits *traits; /* borrows */
 
   uint32_t *owed; /* nodes marked for finalization */
   uint32_t owed_count, owed_capacity;
   uint32_t marking_count; /* markings so far */
   int32_t called;         /* OP_BEHAVIOUR_* of the finalizer that is called */
+  bool is_owed_stale;     /* owed is to be made anew [T] */
 
   uint32_t birth_first, birth_count; /* since the operation began */
   uint32_t closings[SHADOW_CLOSINGS_MAX]; /* of the last apply */
@@ -247,7 +261,11 @@ struct shadow {
 
 enum shadow_mark {
   SHADOW_REACHED = 1, /* from the root */
-  SHADOW_HELD = 2     /* from the root or from a node in owed */
+  SHADOW_HELD = 2,    /* from the root or from a node in owed */
+  /* Of was: the same in all states that were searched since, but the last. */
+  SHADOW_STAYED = 2,  /* a shift */
+  SHADOW_STAYED_REACHED = SHADOW_REACHED << SHADOW_STAYED,
+  SHADOW_STAYED_HELD = SHADOW_HELD << SHADOW_STAYED
 };
 
 /* As shadow_new(), out of an allocator: for tests that let it fail. */
@@ -378,6 +396,10 @@ shadow_has_cleared(const struct shadow *shadow, uint32_t table)
 void shadow_set(struct shadow *shadow, uint32_t table, struct shadow_value key,
                 struct shadow_value value);
 
+/* A table is not weak on both sides any more: a cycle that runs may still go by
+ * what it was. */
+void shadow_note_was_weak(struct shadow *shadow, uint32_t table);
+
 /* ---- flow ------------------------------------------------------------ */
 
 /* The frame whose registers are r0 to r15. */
@@ -451,9 +473,12 @@ enum shadow_result shadow_newfin(struct shadow *shadow, struct op op);
 /* Light C functions from this number on are finalizers, by behaviour. */
 enum { SHADOW_FINALIZER_FIRST = 8 };
 
-/* Marks the node for finalization if its metatable has a __gc and it is not
- * marked yet. */
+/* Its metatable was set: marks the node for finalization if that has a __gc,
+ * it is of a kind that is finalized, and neither marked nor spent. */
 void shadow_mark_finalizer(struct shadow *shadow, uint32_t id);
+/* An operation or a finalizer's effect is over: where what has a __gc when it
+ * dies is finalized, these are found anew if need be. */
+void shadow_update_owed(struct shadow *shadow);
 
 /* ---- search ---------------------------------------------------------- */
 
@@ -463,6 +488,10 @@ void shadow_mark_finalizer(struct shadow *shadow, uint32_t id);
 bool shadow_find_parents(const struct shadow *shadow, uint32_t id);
 
 /* ---- questions that admission and effect share ----------------------- */
+
+/* Whether the version's user values can hold a value. */
+bool shadow_is_user_value(const struct shadow *shadow,
+                          struct shadow_value value);
 
 /* Follows __index (__newindex where is_store) from object with key: false if
  * the row says skip. ret_object is the table where the search ends, ret_value

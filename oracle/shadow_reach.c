@@ -106,12 +106,13 @@ search_table(struct search *search, const struct shadow_entries *table,
   for (uint32_t i = 0; i < table->count; i++) {
     struct shadow_entry *entry = table->entries + i;
 
-    if (weak == OP_WEAK_KEYS) {
+    if (weak == OP_WEAK_KEYS && search->shadow->traits->ephemerons) {
       search_ephemeron(search, entry);
       continue;
     }
-    meet(search, shadow_entry_key(entry));
-    if (weak == OP_WEAK_NONE)
+    if (!(weak & OP_WEAK_KEYS))
+      meet(search, shadow_entry_key(entry));
+    if (!(weak & OP_WEAK_VALUES))
       meet(search, shadow_entry_value(entry));
   }
 }
@@ -232,7 +233,52 @@ search_all(struct search *search)
   return reached;
 }
 
-/* The first search of an operation keeps the marks of its begin. */
+/* The first search of an operation keeps the marks of its begin, later ones
+ * what has been the case in all states since. */
+static void
+keep_marks(struct shadow *shadow)
+{
+  uint8_t *marks = shadow->was;
+  uint32_t capacity = shadow->was_capacity;
+
+  if (!shadow->was_is_is) {
+    for (uint32_t id = 0; id < shadow->was_count; id++)
+      marks[id] &= (uint8_t)(shadow->is[id] << SHADOW_STAYED |
+                             SHADOW_REACHED | SHADOW_HELD);
+    return;
+  }
+  shadow->was = shadow->is;
+  shadow->was_capacity = shadow->is_capacity;
+  shadow->is = marks;
+  shadow->is_capacity = capacity;
+  shadow->was_is_is = false;
+  for (uint32_t id = 0; id < shadow->was_count; id++)
+    shadow->was[id] |= (uint8_t)(shadow->was[id] << SHADOW_STAYED);
+}
+
+/* What is unreachable now and may come back by a finalizer. */
+static void
+note_lapsed(struct shadow *shadow)
+{
+  for (uint32_t i = 0; i < shadow->owed_count; i++) {
+    uint32_t id = shadow->owed[i];
+
+    if (!(shadow->is[id] & SHADOW_REACHED))
+      shadow->nodes[id].flags |= SHADOW_LAPSED;
+  }
+  if (shadow->traits->marked_when_set)
+    return;
+  for (uint32_t id = SHADOW_FIRST; id < shadow->node_count; id++) {
+    struct shadow_node *node = shadow->nodes + id;
+
+    if (node->kind != SUBJECT_KIND_USERDATA || shadow->is[id] & SHADOW_REACHED)
+      continue;
+    node->flags |= SHADOW_LAPSED;
+    if (!node->marking && !(node->flags & SHADOW_SPENT))
+      node->flags |= SHADOW_DOUBTFUL;
+  }
+}
+
 uint32_t
 shadow_reach(struct shadow *shadow)
 {
@@ -240,19 +286,11 @@ shadow_reach(struct shadow *shadow)
 
   if (!shadow->is_stale)
     return shadow->reach_count;
-  if (shadow->was_is_is) {
-    uint8_t *marks = shadow->was;
-    uint32_t capacity = shadow->was_capacity;
-
-    shadow->was = shadow->is;
-    shadow->was_capacity = shadow->is_capacity;
-    shadow->is = marks;
-    shadow->is_capacity = capacity;
-    shadow->was_is_is = false;
-  }
+  keep_marks(shadow);
   search.marks = shadow->is;
   shadow->reach_count = search_all(&search);
   shadow->is_stale = false;
+  note_lapsed(shadow);
   return shadow->reach_count;
 }
 
@@ -293,6 +331,27 @@ bool
 shadow_is_held(const struct shadow *shadow, uint32_t id)
 {
   return marks_now(shadow, id) & SHADOW_HELD;
+}
+
+/* Whether a mark has been there since the operation began. */
+static bool
+has_stayed(const struct shadow *shadow, uint32_t id, uint8_t mark)
+{
+  if (id >= shadow->was_count || !(marks_now(shadow, id) & mark))
+    return false;
+  return shadow->was_is_is || shadow->was[id] & mark << SHADOW_STAYED;
+}
+
+bool
+shadow_stayed_reachable(const struct shadow *shadow, uint32_t id)
+{
+  return has_stayed(shadow, id, SHADOW_REACHED);
+}
+
+bool
+shadow_stayed_held(const struct shadow *shadow, uint32_t id)
+{
+  return has_stayed(shadow, id, SHADOW_HELD);
 }
 
 bool

@@ -203,7 +203,7 @@ weakness_of(const struct shadow *shadow, struct shadow_value value)
   if (value.tag != SHADOW_STRING)
     return OP_WEAK_NONE;
   string = shadow->strings + value.bits;
-  if (string->length > OP_SHORT_STRING_MAX)
+  if (shadow->traits->mode_short && string->length > OP_SHORT_STRING_MAX)
     return OP_WEAK_NONE;
   if (memchr(string->bytes, 'k', string->length))
     weak |= OP_WEAK_KEYS;
@@ -212,22 +212,49 @@ weakness_of(const struct shadow *shadow, struct shadow_value value)
   return weak;
 }
 
-/* The table has a new value at a key: that may be its __mode. */
+void
+shadow_note_was_weak(struct shadow *shadow, uint32_t table)
+{
+  if (shadow->traits->mode_at_atomic ||
+      shadow->nodes[table].kind != SUBJECT_KIND_TABLE)
+    return;
+  shadow->nodes[table].flags |= SHADOW_WAS_WEAK;
+  shadow->has_been_weak = true;
+}
+
 static void
-note_mode(struct shadow *shadow, uint32_t id, struct shadow_value key,
-          struct shadow_value value)
+change_mode(struct shadow *shadow, uint32_t id, uint8_t mode)
 {
   struct shadow_node *node = shadow->nodes + id;
-  uint8_t mode;
 
-  if (key.tag != SHADOW_STRING || key.bits != shadow->events[OP_EVENT_MODE])
-    return;
-  mode = weakness_of(shadow, value);
-  if (mode == node->mode)
-    return;
   shadow->mode_count += (mode != OP_WEAK_NONE) - (node->mode != OP_WEAK_NONE);
   shadow->is_stale = true;
+  if (node->mode == OP_WEAK_BOTH && !shadow->traits->mode_at_atomic) {
+    for (uint32_t at = SHADOW_FIRST; at < shadow->node_count; at++) {
+      if (shadow->nodes[at].metatable == id)
+        shadow_note_was_weak(shadow, at);
+    }
+  }
   node->mode = mode;
+}
+
+/* The table has a new value at a key: that may be its __mode, or decide on what
+ * is finalized. */
+static void
+note_event(struct shadow *shadow, uint32_t id, struct shadow_value key,
+           struct shadow_value value)
+{
+  uint8_t mode;
+
+  if (key.tag != SHADOW_STRING)
+    return;
+  if (key.bits == shadow->events[OP_EVENT_GC])
+    shadow->is_owed_stale = true;
+  if (key.bits != shadow->events[OP_EVENT_MODE])
+    return;
+  mode = weakness_of(shadow, value);
+  if (mode != shadow->nodes[id].mode)
+    change_mode(shadow, id, mode);
 }
 
 static void
@@ -255,7 +282,7 @@ lose_entry(struct shadow *shadow, uint32_t id, struct shadow_entry *entry)
   shadow_lose(shadow, value);
   shadow_lose(shadow, key);
   remove_entry(&shadow->nodes[id].as.table, entry);
-  note_mode(shadow, id, key, shadow_nil());
+  note_event(shadow, id, key, shadow_nil());
 }
 
 void
@@ -271,7 +298,7 @@ shadow_set(struct shadow *shadow, uint32_t id, struct shadow_value key,
     shadow_store(shadow, id, SUBJECT_LABEL_ENTRY, key, &place, value);
     entry->value_bits = place.bits;
     entry->value_tag = place.tag;
-    note_mode(shadow, id, key, value);
+    note_event(shadow, id, key, value);
   } else if (entry) {
     lose_entry(shadow, id, entry);
     set_removed(table, key);
@@ -287,7 +314,7 @@ shadow_set(struct shadow *shadow, uint32_t id, struct shadow_value key,
     if (table->index)
       index_entry(table, table->count);
     shadow->nodes[id].sum += shadow_hash(SUBJECT_LABEL_ENTRY, key, value);
-    note_mode(shadow, id, key, value);
+    note_event(shadow, id, key, value);
   }
 }
 

@@ -145,6 +145,17 @@ struct oracle_pending {
 
 enum { ORACLE_CALL_BIRTHS_MAX = 16 };
 
+/* A call of a finalizer that runs. */
+struct oracle_call {
+  uint64_t base;
+  uint32_t node;
+  int32_t behaviour;       /* OP_BEHAVIOUR_* */
+  uint32_t refused_before; /* allocations refused in the operation */
+  bool has_marked;         /* it has marked something for finalization */
+  uint64_t births[ORACLE_CALL_BIRTHS_MAX]; /* bases */
+  uint32_t birth_count;
+};
+
 /* Calls of finalizers; check_finalizers.c. Those that wait stand in the order
  * in which they are due from head up to sorted; behind that come those of the
  * last batches, in any. */
@@ -166,15 +177,9 @@ struct oracle_finalizers {
   uint32_t refused;  /* allocations refused in the calls of the operation */
   uint64_t marking_at_close; /* the last marking before closing began */
   bool is_closing; /* everything has been separated: the closers are over */
-  /* The call that runs. */
-  bool is_calling;
-  uint64_t base;
-  uint32_t node;
-  int32_t behaviour;       /* OP_BEHAVIOUR_* */
-  uint32_t refused_before; /* allocations refused in the operation */
-  bool has_marked; /* it has marked something for finalization */
-  uint64_t births[ORACLE_CALL_BIRTHS_MAX]; /* bases */
-  uint32_t birth_count;
+  struct oracle_call *running; /* owns running_capacity: the calls that run,
+                                * the innermost last */
+  uint32_t depth, running_capacity;
 };
 
 /* A value that the subject closed inside the operation that runs. */
@@ -195,6 +200,7 @@ struct oracle {
   struct survey survey;
   struct binding binding;
 
+  uint32_t capabilities; /* of the subject, with what they bring along */
   uint8_t stage; /* enum oracle_stage */
   uint8_t phase; /* enum subject_phase, as events and surveys tell it */
   bool exhausted;
@@ -222,6 +228,7 @@ struct oracle {
   bool collected; /* op was a full collection, or minor ones, and succeeded; no
                    * survey since */
   bool has_cleared; /* in op a pair went from a weak table */
+  bool has_worked;  /* in op there was sign of a collector's work */
 
   struct oracle_finding finding;
   struct tally tally;
@@ -277,11 +284,26 @@ oracle_is_mutator(const struct oracle *oracle)
          !(op_infos[oracle->op.code].flags & OP_STEERS);
 }
 
-/* A finalizer runs: finalizers do not nest. */
+/* A finalizer runs. */
 static inline bool
 oracle_is_finalizing(const struct oracle *oracle)
 {
-  return oracle->finalizers.is_calling;
+  return oracle->finalizers.depth > 0;
+}
+
+/* The innermost call of a finalizer that runs; NULL for none. */
+static inline struct oracle_call *
+oracle_call_now(const struct oracle *oracle)
+{
+  const struct oracle_finalizers *it = &oracle->finalizers;
+  return it->depth ? &it->running[it->depth - 1] : NULL;
+}
+
+/* The subject tells of every change; else the oracle follows its surveys. */
+static inline bool
+oracle_is_told(const struct oracle *oracle)
+{
+  return oracle->capabilities & SUBJECT_CAN_EVENTS;
 }
 
 /* All memory of the oracle but the shadow's: realloc, size is not 0. A test may

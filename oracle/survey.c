@@ -320,6 +320,7 @@ visit_object(struct subject_visitor *visitor,
                                    .flags = shown->flags};
   survey->object_count = index + 1;
   survey->marked += (shown->flags & SUBJECT_OBJECT_MARKED) != 0;
+  survey->pending += shown->list == SUBJECT_LIST_PENDING;
   survey->patience = survey->patience_full;
   bool is_dead = shown->colour == SUBJECT_WHITE_OTHER &&
                  !(shown->flags & SUBJECT_OBJECT_FIXED);
@@ -500,6 +501,7 @@ survey_take(struct oracle *oracle)
   survey->strings = 0;
   survey->greys = 0;
   survey->marked = 0;
+  survey->pending = 0;
   survey->odd = 0;
   survey->word_count = 0;
   survey->heap = (struct subject_heap){.phase = oracle->phase};

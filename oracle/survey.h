@@ -95,6 +95,7 @@ struct survey {
   uint64_t root_bytes;  /* those of the root's own parts */
   uint32_t strings;     /* short strings judged for interning */
   uint32_t marked;      /* objects whose finalizer is owed */
+  uint32_t pending;     /* objects that wait for their finalizer */
   uint32_t greys;       /* memberships of grey lists judged */
   uint64_t patience;    /* links that may be asked for before the next object */
   uint64_t patience_full;

@@ -127,8 +127,9 @@ on_relisted(struct oracle *oracle, const struct subject_event *event)
 {
   if (event->to == SUBJECT_LIST_PENDING)
     count_deed(oracle, TALLY_DEED_SEPARATED);
-  if (event->to == SUBJECT_LIST_FINALIZABLE && oracle_is_finalizing(oracle) &&
-      event->base == oracle->finalizers.base)
+  const struct oracle_call *call = oracle_call_now(oracle);
+  if (event->to == SUBJECT_LIST_FINALIZABLE && call &&
+      event->base == call->base)
     count_deed(oracle, TALLY_DEED_REMARKED);
 }
 
@@ -147,10 +148,11 @@ on_finalizer(struct oracle *oracle, const struct subject_event *event)
 static void
 on_finalized(struct oracle *oracle, const struct subject_event *event)
 {
-  int32_t behaviour = oracle->finalizers.behaviour;
+  const struct oracle_call *call = oracle_call_now(oracle);
   if (event->to)
     count_deed(oracle, TALLY_DEED_RAISED);
-  else if (behaviour == OP_BEHAVIOUR_SAVE || behaviour == OP_BEHAVIOUR_SAVE_TOO)
+  else if (call && (call->behaviour == OP_BEHAVIOUR_SAVE ||
+                    call->behaviour == OP_BEHAVIOUR_SAVE_TOO))
     count_deed(oracle, TALLY_DEED_RESURRECTED);
 }
 

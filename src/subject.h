@@ -23,8 +23,9 @@
 enum subject_tag {
   SUBJECT_NIL,
   SUBJECT_BOOLEAN,  /* bits 0 or 1 */
-  SUBJECT_INTEGER,  /* bits of an int64_t */
-  SUBJECT_FLOAT,    /* bits of a double */
+  SUBJECT_INTEGER,  /* bits of an int64_t; where the language has no integers,
+                     * every number that is one */
+  SUBJECT_FLOAT,    /* bits of a double; any other number */
   SUBJECT_LIGHTUD,  /* bits: its number (op lightud), never an address */
   SUBJECT_CFUNC,    /* bits: its number (op cfunc) */
   SUBJECT_OBJECT,   /* bits: base address of the object's block */
@@ -243,7 +244,9 @@ enum subject_event_type {
   SUBJECT_EVENT_BAD_FREE,   /* arena: base was no live block; size */
   SUBJECT_EVENT_REFUSED,    /* arena: an allocation of size failed */
   SUBJECT_EVENT_EXHAUSTED,  /* arena: out of addresses; the run is unchecked */
-  SUBJECT_EVENT_BIRTH,      /* base, kind, to: colour */
+  SUBJECT_EVENT_BIRTH,      /* base, kind, to: colour. Sent by every subject
+                             * for the table that a finalizer of behaviour touch
+                             * or breed makes, while it runs */
   SUBJECT_EVENT_DEATH,      /* base, kind, from: colour; precedes FREED */
   SUBJECT_EVENT_RECOLOURED, /* base, kind, from, to: colours */
   SUBJECT_EVENT_RELISTED,   /* base, kind, from, to: lists */
@@ -332,7 +335,23 @@ enum subject_capability {
   SUBJECT_CAN_COLOUR = 2,     /* colours, lists and phases are true */
   SUBJECT_CAN_STEP = 4,       /* micro_step() is the smallest unit */
   SUBJECT_CAN_EVENTS = 8,     /* all of BIRTH to STEP_END are sent */
-  SUBJECT_CAN_COUNT = 16      /* the byte count covers all its blocks */
+  SUBJECT_CAN_COUNT = 16,     /* the byte count covers all its blocks */
+  SUBJECT_CAN_TELL_STEPS = 32, /* STEP_BEGIN and STEP_END are sent around each
+                                * micro-step, also those inside operations;
+                                * collecting work that is no micro-step (a
+                                * whole generational collection, a change of
+                                * modes) may lie outside. Part of EVENTS */
+  SUBJECT_CAN_TELL_EMERGENCIES = 64 /* EMERGENCY is sent, at once after the
+                                     * REFUSED that it is for. Part of EVENTS */
+};
+
+/* What a userdata has for the user values of the operation language. */
+enum subject_user_values {
+  SUBJECT_USER_VALUES_MANY, /* as many as it is made with */
+  SUBJECT_USER_VALUE_ANY,   /* always one, any value */
+  SUBJECT_USER_VALUE_TABLE, /* always one, a table or nil */
+  SUBJECT_USER_ENVIRONMENT, /* always one, a table but the globals, or nil */
+  SUBJECT_USER_VALUES_NONE
 };
 
 /* How a subject keeps a parameter of its collector. */
@@ -356,6 +375,21 @@ enum { SUBJECT_PARAMETERS = OP_PARAMETER_MAJORMUL + 1 };
 /* What differs by version, as the laws use it. Hand-written from manuals and
  * sources (traits.def), never derived from the collector's code. */
 struct subject_traits {
+  /* the language: operations that a version cannot do are not admitted */
+  bool integers;       /* a kind of number of its own; else an integral float
+                        * is the integer */
+  uint8_t user_values; /* enum subject_user_values. A userdata that always has
+                        * one cannot be made with more; a finalizer leaves in
+                        * it what it cannot hold otherwise as it was */
+  bool closes_values;  /* has to-be-closed values */
+  bool closes_coroutines; /* can close a coroutine from outside */
+  bool joins_upvalues; /* can make two closures share one */
+  bool catches_across_yields; /* a coroutine can be suspended within a
+                               * protected call: else there are none */
+  bool load_upvalue;   /* what is loaded has the globals as its upvalue */
+  bool caches_closures; /* closing over the same upvalues may give the same
+                         * closure again */
+
   /* colours */
   uint32_t phases_kept;  /* bit (1 << phase): black never points to white; in
                           * generational mode the resting phase is among them */
@@ -393,8 +427,13 @@ struct subject_traits {
   bool finalizer_rearms;  /* marking again after the call counts */
   bool order_of_marking;  /* reversed; else reversed order of creation */
   bool not_callable_ignored; /* a __gc that cannot be called; else an error */
-  bool errors_contained;  /* become warnings; else are raised further */
-  bool finalizer_steps;   /* steps and parameters work inside a finalizer */
+  bool errors_contained;  /* else they are raised in the operation, which the
+                           * subject then does anew, and nothing is told but
+                           * FINALIZED */
+  bool errors_warned;     /* each of them becomes a warning */
+  bool finalizer_steps;   /* steps, collections and changes of the mode work
+                           * inside a finalizer, so that calls nest; a stop
+                           * ends with the call in any case */
   bool marks_at_close;    /* while the state closes objects are still marked */
 
   /* collections */

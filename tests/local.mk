@@ -81,6 +81,7 @@ unit_tests = \
 	%D%/test_oracle_finalizers \
 	%D%/test_oracle_liveness \
 	%D%/test_oracle_memory \
+	%D%/test_quiet \
 	%D%/test_report \
 	%D%/test_shadow \
 	%D%/test_shadow_finalizers \

@@ -18,7 +18,7 @@ set_collecting_traits(void)
   traits.mode_at_atomic = true;
   traits.values_cleared_first = true;
   traits.order_of_marking = true;
-  traits.errors_contained = true;
+  traits.errors_contained = traits.errors_warned = true;
   traits.cycles_plain = 1;
   traits.cycles_finalizer = 1;
   traits.cycles_finalized = 1;

@@ -97,6 +97,16 @@ static struct subject_traits traits;
 static struct subject subject;
 
 static const struct subject_traits traits_like_54 = {
+    .integers = true,
+    .closes_values = true,
+    .closes_coroutines = true,
+    .joins_upvalues = true,
+    .catches_across_yields = true,
+    .load_upvalue = true,
+    .ephemerons = true,
+    .finalizes_tables = true,
+    .marked_when_set = true,
+    .finalizer_rearms = true,
     .phases_kept = 1u << SUBJECT_PHASE_PROPAGATE |
                    1u << SUBJECT_PHASE_ENTER_ATOMIC |
                    1u << SUBJECT_PHASE_ATOMIC,

@@ -544,7 +544,7 @@ test_finalizers_lets_an_error_be_warned_of(void **state)
     else
       expect_finding(LAW_FINALIZERS_ERROR);
   }
-  traits.errors_contained = false;
+  traits.errors_contained = traits.errors_warned = false;
   begin();
   dying = make_finalizable(3, OP_BEHAVIOUR_ERROR);
   drop_register(3);

@@ -390,9 +390,11 @@ test_shadow_finalizers_modes_are_followed(void **state)
                             SUBJECT_UNSUPPORTED, NULL, NULL),
                    SHADOW_OK);
   assert_int_equal(shadow_mode(shadow), OP_MODE_INCREMENTAL);
-  shadow_set_mode(shadow, OP_MODE_GENERATIONAL, true);
+  shadow_set_mode(shadow, OP_MODE_GENERATIONAL);
   assert_int_equal(shadow_mode(shadow), OP_MODE_GENERATIONAL);
-  shadow_set_mode(shadow, OP_MODE_GENERATIONAL, false);
+  static const struct subject_traits incremental = {.generational = false};
+  shadow_set_traits(shadow, &incremental);
+  shadow_set_mode(shadow, OP_MODE_GENERATIONAL);
   assert_int_equal(shadow_mode(shadow), OP_MODE_INCREMENTAL);
   refuse(shadow, "mode generational; minor 1");
   assert_true(admits(shadow, "mode incremental"));

@@ -19,5 +19,9 @@
 
 const struct subject_traits real_traits = {
 #include "subjects/traits.def"
+/* Releases of 5.4 before 5.4.7 take any string as a mode (lgc.c). */
+#if LUA_VERSION_NUM == 504 && LUA_VERSION_RELEASE_NUM < 50407
+    .mode_short = false,
+#endif
 };
 #undef TRAIT
