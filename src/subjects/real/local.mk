@@ -5,7 +5,11 @@
 real_files = \
 	%D%/assert.h \
 	%D%/build \
+	%D%/build-jit \
 	%D%/driver.c \
+	%D%/jit_heap.c \
+	%D%/jit_inside.c \
+	%D%/jit_survey.h \
 	%D%/natives.c \
 	%D%/perform.c \
 	%D%/perform.h \

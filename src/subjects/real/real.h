@@ -73,6 +73,7 @@ struct subject_instance {
   bool watched;       /* the subject is open: before, nobody is told of steps */
   bool in_vm;         /* a coroutine runs, in which no error may be raised by
                        * what the operation does not know of */
+  uint8_t phase;      /* SUBJECT_PHASE_*: as it was told last */
   uint32_t steps;     /* micro-steps under way (0 or 1) */
   /* Of the operation being performed */
   struct subject_answer *answer;

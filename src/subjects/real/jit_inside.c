@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the adapter does inside LuaJIT's structures because no API does it: it
+ * aims the driver's function expressions at registers, so that a few of them
+ * capture any; dumps without names; and takes the VM's own pcall out of its
+ * library. No reference is stored past a barrier here.
+ */
+#ifndef LUA_CORE
+#define LUA_CORE
+#endif
+
+#include "subjects/real/perform.h"
+
+#include "lualib.h"
+
+#include "lj_obj.h"
+
+#include "lj_bcdump.h"
+
+/* ---- closures -------------------------------------------------------- */
+
+/* The driver's nested prototypes differ in how much they capture. */
+void
+real_aim(struct subject_instance *real, int32_t first, int32_t count)
+{
+  const GCproto *driver = funcproto((const GCfunc *)real->driver);
+  for (ptrdiff_t i = 1; i <= (ptrdiff_t)driver->sizekgc; i++) {
+    GCobj *constant = proto_kgc(driver, -i);
+    if (constant->gch.gct != ~LJ_TPROTO || constant->pt.sizeuv != count)
+      continue;
+    for (int32_t n = 0; n < count; n++)
+      proto_uv(&constant->pt)[n] =
+          (uint16_t)(PROTO_UV_LOCAL | (local_of(first + n) - 1));
+  }
+}
+
+/* Each evaluation of an expression makes a new closure. */
+void
+real_forget_shared(lua_State *L, int index)
+{
+  (void)L;
+  (void)index;
+}
+
+int
+real_dump(lua_State *L, lua_Writer writer)
+{
+  GCproto *prototype = funcproto((const GCfunc *)lua_topointer(L, -1));
+  return lj_bcwrite(L, prototype, writer, NULL, BCDUMP_F_STRIP);
+}
+
+/* The library is opened with an environment of its own, so that nothing but
+ * the function is left of it. */
+void
+real_push_pcall(lua_State *L)
+{
+  lua_State *other = lua_newthread(L);
+  lua_createtable(L, 0, 0);
+  lua_pushvalue(L, -1);
+  lua_setfenv(L, -3);
+  lua_pushcfunction(other, luaopen_base);
+  lua_call(other, 0, 0);
+  lua_getfield(L, -1, "pcall");
+  push_globals(L);
+  lua_setfenv(L, -2);
+  lua_replace(L, -3);
+  lua_pop(L, 1);
+  lua_pushnil(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, "_LOADED");
+}
+
+/* ---- parameters ------------------------------------------------------ */
+
+/* Setting twice reads back. */
+bool
+real_set_parameter(lua_State *L, int32_t parameter, int32_t value,
+                   int64_t *ret_value)
+{
+  int what;
+  switch (parameter) {
+  case OP_PARAMETER_PAUSE:
+    what = LUA_GCSETPAUSE;
+    break;
+  case OP_PARAMETER_STEPMUL:
+    what = LUA_GCSETSTEPMUL;
+    break;
+  default:
+    return false;
+  }
+  lua_gc(L, what, (int)value);
+  *ret_value = lua_gc(L, what, (int)value);
+  return true;
+}
