@@ -91,6 +91,16 @@ keep(lua_State *L, int key)
   lua_rawseti(L, LUA_REGISTRYINDEX, key);
 }
 
+#if REAL_HAS_CLOSING
+static int
+do_nothing(lua_State *L)
+{
+  (void)L;
+  return 0;
+}
+#endif
+
+/* What the adapter names. */
 static void
 keep_names(lua_State *L)
 {
@@ -103,6 +113,17 @@ keep_names(lua_State *L)
   keep(L, KEY_GLOBAL_1);
   lua_pushliteral(L, "as the finalizer's behaviour says");
   keep(L, KEY_ERROR);
+#if REAL_HAS_CLOSING
+  lua_createtable(L, 0, 0);
+  lua_createtable(L, 0, 1);
+  lua_pushlstring(L, bytes, op_string_event(OP_EVENT_CLOSE, bytes));
+  lua_pushvalue(L, -1);
+  keep(L, KEY_CLOSE);
+  lua_pushcfunction(L, do_nothing);
+  lua_rawset(L, -3);
+  lua_setmetatable(L, -2);
+  keep(L, KEY_CLOSABLE);
+#endif
 }
 
 static void

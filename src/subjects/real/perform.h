@@ -38,7 +38,9 @@ enum {
   KEY_FIELD,       /* the strings "s0", "g0", "g1" that finalizers name */
   KEY_GLOBAL_0,
   KEY_GLOBAL_1,
-  KEY_ERROR, /* what a finalizer raises */
+  KEY_ERROR,    /* what a finalizer raises */
+  KEY_CLOSE,    /* the string "__close" */
+  KEY_CLOSABLE, /* a table that can be closed, of which nothing is told */
   KEY_SEED,  /* one closure for each number of captures */
   KEY_SEED_LAST = KEY_SEED + 3,
   /* C functions, where these are objects: enum real_function, natives */

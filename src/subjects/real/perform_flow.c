@@ -192,6 +192,107 @@ give_back(struct subject_instance *real, int32_t count)
   spread(real, place, count);
 }
 
+/* ---- to-be-closed values --------------------------------------------- */
+
+#if REAL_HAS_CLOSING
+/* Pushes the to-be-closed value n of a frame; false: it has none such, and
+ * nothing is pushed. */
+static bool
+push_value_to_close(struct subject_instance *real, lua_State *coroutine,
+                    int depth, int n)
+{
+  lua_State *L = real->state;
+  if (n == REAL_CLOSE_MAX)
+    return false;
+  real_push_local(L, coroutine, depth, REAL_LOCAL_CLOSE + n);
+  if (!lua_isnil(L, -1))
+    return true;
+  lua_pop(L, 1);
+  return false;
+}
+
+/* Its local := the top, which goes. */
+static void
+set_value_to_close(struct subject_instance *real, lua_State *coroutine,
+                   int depth, int n)
+{
+  real_set_local(real->state, coroutine, depth, REAL_LOCAL_CLOSE + n);
+}
+
+/* Whether the __close of the top is a native. */
+static bool
+has_closer(lua_State *L)
+{
+  int top = lua_gettop(L);
+  if (!lua_getmetatable(L, -1))
+    return false;
+  push_kept(L, KEY_CLOSE);
+  lua_rawget(L, -2);
+  lua_CFunction closer = lua_tocfunction(L, -1);
+  bool has = closer && !lua_getupvalue(L, -1, 1) &&
+             real_native_number(closer) < REAL_NATIVES;
+  lua_settop(L, top);
+  return has;
+}
+
+/* A frame is about to be left. The VM would raise an error for a value that
+ * has lost its closer; the language passes over it: something that can be
+ * closed takes its place. */
+static void
+replace_unclosable(struct subject_instance *real, lua_State *coroutine,
+                   int depth)
+{
+  lua_State *L = real->state;
+  for (int n = 0; push_value_to_close(real, coroutine, depth, n); n++) {
+    bool is_lost = !has_closer(L);
+    lua_pop(L, 1);
+    if (!is_lost)
+      continue;
+    push_kept(L, KEY_CLOSABLE);
+    set_value_to_close(real, coroutine, depth, n);
+  }
+}
+
+/* How many frames of a coroutine an error leaves; 0: nothing catches it. */
+static int
+count_frames_left(struct subject_instance *real, lua_State *coroutine)
+{
+  lua_State *L = real->state;
+  lua_Debug call;
+  for (int level = 1, depth = 0; lua_getstack(coroutine, level, &call);
+       level++) {
+    lua_getinfo(coroutine, "f", &call);
+    lua_xmove(coroutine, L, 1);
+    lua_CFunction function = lua_tocfunction(L, -1);
+    lua_pop(L, 1);
+    if (function == real_protect)
+      return depth;
+    depth += function == NULL;
+  }
+  return 0;
+}
+
+static int
+count_frames(lua_State *coroutine)
+{
+  int depth = 0;
+  lua_Debug call;
+  for (int level = 1; lua_getstack(coroutine, level, &call); level++) {
+    lua_getinfo(coroutine, "S", &call);
+    depth += *call.what != 'C';
+  }
+  return depth;
+}
+
+static void
+replace_all_unclosable(struct subject_instance *real, lua_State *coroutine,
+                       int frames)
+{
+  for (int depth = 0; depth < frames; depth++)
+    replace_unclosable(real, coroutine, depth);
+}
+#endif
+
 /* ---- frames ---------------------------------------------------------- */
 
 static enum subject_status
@@ -217,6 +318,9 @@ leave(struct subject_instance *real, struct op op)
 {
   int place;
   gather(real, op.a, op.b);
+#if REAL_HAS_CLOSING
+  replace_unclosable(real, real->running, 0);
+#endif
   int status = drive(real, DRIVER_RETURN, 0, &place);
   if (status == LUA_YIELD) {
     spread(real, place, op.b);
@@ -232,6 +336,10 @@ raise_error(struct subject_instance *real, struct op op)
 {
   int place;
   gather(real, op.a, 1);
+#if REAL_HAS_CLOSING
+  replace_all_unclosable(real, real->running,
+                         count_frames_left(real, real->running));
+#endif
   int status = drive(real, DRIVER_ACT, 0, &place);
   if (status == LUA_YIELD) {
     spread(real, place, 1);
@@ -251,38 +359,21 @@ set_top(struct subject_instance *real, int32_t top)
   }
 }
 
-#if REAL_HAS_CLOSING
-static bool
-has_value_to_close(struct subject_instance *real, int n)
-{
-  lua_State *L = real->state;
-  real_push_local(L, real->running, 0, REAL_LOCAL_CLOSE + n);
-  bool has = !lua_isnil(L, -1);
-  lua_pop(L, 1);
-  return has;
-}
-
-static void
-set_value_to_close(struct subject_instance *real, int n)
-{
-  real_set_local(real->state, real->running, 0, REAL_LOCAL_CLOSE + n);
-}
-#endif
-
 static enum subject_status
 to_be_closed(struct subject_instance *real, struct op op)
 {
 #if REAL_HAS_CLOSING
   lua_State *L = real->state;
+  lua_State *coroutine = real->running;
   int n = 0;
-  while (has_value_to_close(real, n))
-    n++;
+  for (; push_value_to_close(real, coroutine, 0, n); n++)
+    lua_pop(L, 1);
   push_register(L, op.a);
-  set_value_to_close(real, n);
-  if (real_mark_to_close(real->running, REAL_LOCAL_CLOSE + n))
+  set_value_to_close(real, coroutine, 0, n);
+  if (real_mark_to_close(coroutine, REAL_LOCAL_CLOSE + n))
     return SUBJECT_DONE;
   lua_pushnil(L);
-  set_value_to_close(real, n);
+  set_value_to_close(real, coroutine, 0, n);
   return SUBJECT_NO_MEMORY;
 #else
   (void)real;
@@ -291,17 +382,15 @@ to_be_closed(struct subject_instance *real, struct op op)
 #endif
 }
 
+/* What is closed is also forgotten. */
 static enum subject_status
 close_up(struct subject_instance *real)
 {
   int place;
-  expect(drive(real, DRIVER_ACT, 0, &place), LUA_YIELD);
 #if REAL_HAS_CLOSING
-  for (int n = 0; n < REAL_CLOSE_MAX && has_value_to_close(real, n); n++) {
-    lua_pushnil(real->state);
-    set_value_to_close(real, n);
-  }
+  replace_unclosable(real, real->running, 0);
 #endif
+  expect(drive(real, DRIVER_ACT, 0, &place), LUA_YIELD);
   return SUBJECT_DONE;
 }
 
@@ -363,6 +452,7 @@ close_coroutine(struct subject_instance *real, struct op op)
 {
 #if REAL_HAS_CLOSING
   lua_State *coroutine = coroutine_in(real, op.a);
+  replace_all_unclosable(real, coroutine, count_frames(coroutine));
   real->env.hold(real->env.allocator, true);
 #if LUA_VERSION_NUM >= 505 || LUA_VERSION_RELEASE_NUM >= 50406
   lua_closethread(coroutine, real->state);
