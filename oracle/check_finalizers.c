@@ -453,11 +453,14 @@ judge_error(struct oracle *oracle, const struct oracle_call *call,
             bool has_raised)
 {
   bool is_refused = oracle->refused > call->refused_before;
+  bool shall_raise =
+      raises(call->behaviour) ||
+      shadow_has_no_room(oracle->shadow, call->node, call->behaviour);
   oracle_applies(oracle, LAW_FINALIZERS_ERROR);
-  if (has_raised && !raises(call->behaviour) && !is_refused)
+  if (has_raised && !shall_raise && !is_refused)
     return accuse_node(oracle, LAW_FINALIZERS_ERROR, call->node,
                        "has a finalizer that raised an error without reason");
-  if (!has_raised && raises(call->behaviour))
+  if (!has_raised && shall_raise)
     return accuse_node(oracle, LAW_FINALIZERS_ERROR, call->node,
                        "has a finalizer that raises an error, of which "
                        "nothing is told");

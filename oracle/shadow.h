@@ -150,6 +150,10 @@ void shadow_finalizer_begin(struct shadow *shadow, uint32_t id);
  * be called for a finalizer that raised an error. */
 enum shadow_result shadow_finalizer_end(struct shadow *shadow, uint32_t id,
                                         bool is_closing);
+/* Whether what the finalizer of a node does needs a user value to hold what it
+ * cannot [T]: it raises an error then. */
+bool shadow_has_no_room(const struct shadow *shadow, uint32_t id,
+                        int32_t behaviour);
 /* Whether the node has been unreachable, whenever shadow_reach() was called,
  * since it was marked; of a userdata, ever. */
 bool shadow_has_lapsed(const struct shadow *shadow, uint32_t id);

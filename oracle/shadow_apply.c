@@ -427,9 +427,6 @@ shadow_new_with_values(struct shadow *shadow, enum subject_kind kind,
   struct shadow_value *values;
   uint32_t id;
 
-  if (kind == SUBJECT_KIND_USERDATA &&
-      shadow->traits->user_values != SUBJECT_USER_VALUES_MANY)
-    count = shadow->traits->user_values != SUBJECT_USER_VALUES_NONE;
   if (!shadow_reserve_nodes(shadow, 1))
     return 0;
   values = shadow_take(&shadow->memory, count * sizeof *values);

@@ -211,7 +211,7 @@ set_field(struct shadow *shadow, uint32_t id, struct shadow_value value)
 {
   if (is_table(shadow, id))
     shadow_set(shadow, id, field_key(shadow), value);
-  else if (shadow_is_user_value(shadow, value))
+  else
     shadow_store(shadow, id, SUBJECT_LABEL_USERVALUE, shadow_integer(FIELD),
                  &shadow->nodes[id].as.values[FIELD], value);
 }
@@ -226,6 +226,20 @@ save(struct shadow *shadow, uint32_t id, int32_t global)
   shadow_set(shadow, SHADOW_GLOBALS, shadow_of_string(name),
              shadow_of_node(id));
   return SHADOW_OK;
+}
+
+bool
+shadow_has_no_room(const struct shadow *shadow, uint32_t id, int32_t behaviour)
+{
+  uint32_t name = shadow->globals[GLOBAL_SAVED];
+  struct shadow_value old = shadow_nil();
+
+  if (behaviour != OP_BEHAVIOUR_LINK || is_table(shadow, id) ||
+      !has_field(shadow, id))
+    return false;
+  if (name)
+    old = shadow_get(shadow, SHADOW_GLOBALS, shadow_of_string(name));
+  return !shadow_is_user_value(shadow, old);
 }
 
 static enum shadow_result

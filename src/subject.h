@@ -345,12 +345,12 @@ enum subject_capability {
                                      * REFUSED that it is for. Part of EVENTS */
 };
 
-/* What a userdata has for the user values of the operation language. */
+/* How many user values a userdata may be made with, and what they hold. */
 enum subject_user_values {
-  SUBJECT_USER_VALUES_MANY, /* as many as it is made with */
-  SUBJECT_USER_VALUE_ANY,   /* always one, any value */
-  SUBJECT_USER_VALUE_TABLE, /* always one, a table or nil */
-  SUBJECT_USER_ENVIRONMENT, /* always one, a table but the globals, or nil */
+  SUBJECT_USER_VALUES_MANY, /* any number, any value */
+  SUBJECT_USER_VALUE_ANY,   /* one at most, any value */
+  SUBJECT_USER_VALUE_TABLE, /* one at most, a table or nil */
+  SUBJECT_USER_ENVIRONMENT, /* one at most, a table but the globals, or nil */
   SUBJECT_USER_VALUES_NONE
 };
 
@@ -378,9 +378,8 @@ struct subject_traits {
   /* the language: operations that a version cannot do are not admitted */
   bool integers;       /* a kind of number of its own; else an integral float
                         * is the integer */
-  uint8_t user_values; /* enum subject_user_values. A userdata that always has
-                        * one cannot be made with more; a finalizer leaves in
-                        * it what it cannot hold otherwise as it was */
+  uint8_t user_values; /* enum subject_user_values; a finalizer of behaviour
+                        * link raises an error if it cannot hold the value */
   bool closes_values;  /* has to-be-closed values */
   bool closes_coroutines; /* can close a coroutine from outside */
   bool joins_upvalues; /* can make two closures share one */

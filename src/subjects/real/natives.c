@@ -26,6 +26,16 @@ tell_value(lua_State *L, enum subject_event_type type, uint8_t to)
   real_tell(real_instance, type, real_value(L, OBJECT).bits, to);
 }
 
+/* What a finalizer has made at the top of the stack, which may stay. */
+static void
+tell_birth(lua_State *L)
+{
+  struct subject_event told = {.type = SUBJECT_EVENT_BIRTH,
+                               .base = real_value(L, -1).bits,
+                               .kind = SUBJECT_KIND_TABLE};
+  real_instance->env.sink->event(real_instance->env.sink, &told);
+}
+
 /* ---- what finalizers do ---------------------------------------------- */
 
 /* globals[name] := the top, which goes. */
@@ -105,6 +115,7 @@ static void
 touch(lua_State *L)
 {
   lua_createtable(L, 0, 0);
+  tell_birth(L);
   if (has_field(L, OBJECT) && !set_field(L, OBJECT))
     fail(L);
 }
@@ -164,6 +175,7 @@ static void
 breed(lua_State *L)
 {
   lua_createtable(L, 0, 0);
+  tell_birth(L);
   if (lua_getmetatable(L, OBJECT))
     lua_setmetatable(L, -2);
 }
