@@ -186,13 +186,13 @@ void
 luaC_fullgc(lua_State *L, int is_emergency)
 {
   bool is_told = is_emergency && is_watched(real_instance);
-  bool is_whole = puc_rests_by_age(G(L)) && step_begins();
   if (is_told)
     real_tell(real_instance, SUBJECT_EVENT_EMERGENCY, 0, 1);
+  bool is_whole = puc_rests_by_age(G(L)) && step_begins();
   raw_fullgc(L, is_emergency);
+  step_ends(is_whole);
   if (is_told)
     real_tell(real_instance, SUBJECT_EVENT_EMERGENCY, 0, 0);
-  step_ends(is_whole);
 }
 #endif
 
