@@ -263,6 +263,8 @@ run_to(struct lab *lab, struct op op, enum subject_phase phase)
     if (++steps > steps_max(lab) && !lab->options->unchecked)
       accuse_no_progress(lab, "a collection cycle does not come to its end");
     micro_step(lab, op);
+    if (steps_are_whole(lab))
+      return; /* a finalizer has changed the mode */
   }
 }
 

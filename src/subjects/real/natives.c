@@ -91,6 +91,7 @@ set_field(lua_State *L, int index)
 static void
 fail(lua_State *L)
 {
+  real_instance->gave_up = true;
   push_kept(L, KEY_ERROR);
   lua_error(L);
 }
@@ -281,21 +282,39 @@ is_finalizer(lua_State *L)
 #endif
 }
 
-/* Anything but the few that cannot fail runs protected: that it failed is
- * told before its error goes on. */
+/* Whether an error that came out of a behaviour is one of a finalizer that was
+ * called inside it, where errors are not contained. */
+static bool
+is_of_another(enum op_word behaviour, int status)
+{
+  return !REAL_CONTAINS_ERRORS && status != 0 && status != LUA_ERRMEM &&
+         behaviour != OP_BEHAVIOUR_ERROR && behaviour != OP_BEHAVIOUR_YIELD &&
+         !real_instance->gave_up;
+}
+
+/* Does what the behaviour says, protected; anew where the error of another
+ * finalizer ended it. Gives lua_pcall's status. */
+static int
+behave(lua_State *L, enum op_word behaviour)
+{
+  int status;
+  do {
+    lua_settop(L, OBJECT);
+    real_instance->gave_up = false;
+    push_function(L, FUNCTION_BEHAVE);
+    lua_pushvalue(L, OBJECT);
+    lua_pushinteger(L, behaviour);
+    status = lua_pcall(L, 2, 0, 0);
+  } while (is_of_another(behaviour, status));
+  return status;
+}
+
+/* That it failed is told before its error goes on. */
 static int
 finalize(lua_State *L, enum op_word behaviour)
 {
   tell_value(L, SUBJECT_EVENT_FINALIZER, 0);
-  lua_settop(L, 1);
-  if (behaviour == OP_BEHAVIOUR_NOTHING) {
-    tell_value(L, SUBJECT_EVENT_FINALIZED, 0);
-    return 0;
-  }
-  push_function(L, FUNCTION_BEHAVE);
-  lua_pushvalue(L, OBJECT);
-  lua_pushinteger(L, behaviour);
-  bool failed = lua_pcall(L, 2, 0, 0) != 0;
+  bool failed = behaviour != OP_BEHAVIOUR_NOTHING && behave(L, behaviour) != 0;
   tell_value(L, SUBJECT_EVENT_FINALIZED, failed);
   if (!failed || (!REAL_CONTAINS_ERRORS && real_instance->in_vm))
     return 0;

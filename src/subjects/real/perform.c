@@ -75,14 +75,31 @@ warn(void *user, const char *text, int is_continued)
 
 /* ---- open and close -------------------------------------------------- */
 
-/* The old size is a tag if there is no block. */
+/* The old size is a tag if there is no block. Up to 5.3 a block that shrinks
+ * may not be refused. */
 static void *
 allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
-  const struct subject_env *env = &((struct subject_instance *)user)->env;
+  struct subject_instance *real = user;
+  const struct subject_env *env = &real->env;
+  bool shrinks = !REAL_MAY_FAIL_TO_SHRINK && block && new_size &&
+                 new_size <= old_size && !real->held;
   if (!block && !new_size)
     return NULL;
-  return env->allocate(env->allocator, block, block ? old_size : 0, new_size);
+  if (shrinks)
+    real_hold(real, true);
+  void *new = env->allocate(env->allocator, block, block ? old_size : 0,
+                            new_size);
+  if (shrinks)
+    real_hold(real, false);
+  return new;
+}
+
+void
+real_hold(struct subject_instance *real, bool held)
+{
+  real->held = held;
+  real->env.hold(real->env.allocator, held);
 }
 
 static void

@@ -27,6 +27,7 @@
 /* Errors of finalizers become warnings; else they come out of what ran the
  * collector. */
 #define REAL_CONTAINS_ERRORS (LUA_VERSION_NUM >= 504 || REAL_JIT)
+#define REAL_MAY_FAIL_TO_SHRINK (LUA_VERSION_NUM >= 504)
 #define REAL_HAS_CLOSING (LUA_VERSION_NUM >= 504)
 #define REAL_HAS_JOIN (LUA_VERSION_NUM >= 502 || REAL_JIT)
 
@@ -186,6 +187,11 @@ by_bytecode(struct op op)
   return (op.a ^ op.b ^ op.c) & 1;
 }
 
+/* ---- perform.c ------------------------------------------------------- */
+
+/* While held, no allocation is refused. */
+void real_hold(struct subject_instance *real, bool held);
+
 /* ---- perform_flow.c: frames and coroutines --------------------------- */
 
 enum subject_status real_perform_flow(struct subject_instance *real,
@@ -230,6 +236,9 @@ void real_push_driver(lua_State *L);
 /* Makes the driver's function expression of so many captures one over
  * registers from first on. */
 void real_aim(struct subject_instance *real, int32_t first, int32_t count);
+/* While held, the collector makes no step by itself; its debt grows. Only where
+ * an error of a finalizer could not be kept from a coroutine (5.1). */
+void real_hold_collector(struct subject_instance *real, bool held);
 /* The closure at index is about to make one that shares its upvalues: it is to
  * be a new one (5.2 and 5.3 may give the one made before). */
 void real_forget_shared(lua_State *L, int index);

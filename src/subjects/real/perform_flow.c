@@ -99,11 +99,13 @@ real_protect(lua_State *L)
 static int
 run(struct subject_instance *real, lua_State *coroutine, int arguments)
 {
-  real->env.hold(real->env.allocator, true);
+  real_hold(real, true);
+  real_hold_collector(real, true);
   real->in_vm = true;
   int status = resume(coroutine, real->state, arguments);
   real->in_vm = false;
-  real->env.hold(real->env.allocator, false);
+  real_hold_collector(real, false);
+  real_hold(real, false);
   return status;
 }
 
@@ -453,13 +455,13 @@ close_coroutine(struct subject_instance *real, struct op op)
 #if REAL_HAS_CLOSING
   lua_State *coroutine = coroutine_in(real, op.a);
   replace_all_unclosable(real, coroutine, count_frames(coroutine));
-  real->env.hold(real->env.allocator, true);
+  real_hold(real, true);
 #if LUA_VERSION_NUM >= 505 || LUA_VERSION_RELEASE_NUM >= 50406
   lua_closethread(coroutine, real->state);
 #else
   lua_resetthread(coroutine);
 #endif
-  real->env.hold(real->env.allocator, false);
+  real_hold(real, false);
   lua_settop(coroutine, 0);
   return SUBJECT_DONE;
 #else

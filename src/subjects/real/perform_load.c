@@ -151,21 +151,15 @@ real_perform_function(lua_State *L, struct op op)
 
 /* ---- loading --------------------------------------------------------- */
 
-/* The text comes in pieces: a head, for each constant and each nested
- * prototype one, a foot. Where chunks have no upvalue of their own, the
- * function is one inside the chunk, which is given the globals. */
-#define SHARED(up) \
-  "function(a,v)if a==0 then return " up " elseif a==4 then " up "=v end end"
-#define BODY(up, shared) \
-  "if a==0 then return " up " elseif a==4 then " up \
-  "=v elseif a==8 then return " shared " end "
+/* The text comes in pieces: a head and, for each constant and each nested
+ * prototype, one or more. Up to 5.1 a chunk has no upvalue. */
 #if REAL_OLD_API
-#define HEAD \
-  "local g=... return function(a,v)" BODY("g", SHARED("g")) "local x "
-#define FOOT "end"
+#define HEAD "local a=... if a==8 then return function()end end local x "
 #else
-#define HEAD "local a,v=... " BODY("_ENV", SHARED("_ENV")) "local x "
-#define FOOT ""
+#define HEAD                                                               \
+  "local a,v=... if a==0 then return _ENV elseif a==4 then _ENV=v "        \
+  "elseif a==8 then return function(a,v)if a==0 then return _ENV "         \
+  "elseif a==4 then _ENV=v end end end local x "
 #endif
 
 enum { PIECE_MAX = 512, BINARY_MAX = 1 << 16, BINARY_PIECE = 48 };
@@ -175,7 +169,6 @@ struct source {
   int at;      /* the next piece: 0 the head */
   int inner;   /* constants of the nested one that is being written */
   bool steps;  /* a micro-step comes between pieces */
-  bool ended;
   size_t read; /* of the binary */
   char piece[PIECE_MAX];
 };
@@ -242,10 +235,7 @@ read_text(lua_State *L, void *user, size_t *ret_size)
   if (source->nested)
     return nested_piece(source, ret_size);
   *ret_size = 0;
-  if (source->ended || !*FOOT)
-    return NULL;
-  source->ended = true;
-  return whole_piece(FOOT, ret_size);
+  return NULL;
 }
 
 static int
@@ -303,10 +293,6 @@ real_perform_load(lua_State *L, struct op op)
   }
   if (status != 0) /* it was caught: one of a finalizer, or of no memory */
     return status == LUA_ERRMEM ? SUBJECT_NO_MEMORY : STATUS_AGAIN;
-#if REAL_OLD_API
-  push_globals(L);
-  lua_call(L, 1, 1);
-#endif
   pop_register(L, op.a);
   return SUBJECT_DONE;
 }

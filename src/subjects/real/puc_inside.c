@@ -112,6 +112,29 @@ real_aim(struct subject_instance *real, int32_t first, int32_t count)
 #endif
 }
 
+/* ---- the collector --------------------------------------------------- */
+
+#if LUA_VERSION_NUM == 501
+static lu_mem held_threshold;
+#endif
+
+void
+real_hold_collector(struct subject_instance *real, bool held)
+{
+#if LUA_VERSION_NUM == 501
+  global_State *g = G(real->state);
+  if (held) {
+    held_threshold = g->GCthreshold;
+    g->GCthreshold = MAX_LUMEM;
+  } else {
+    g->GCthreshold = held_threshold;
+  }
+#else
+  (void)real;
+  (void)held;
+#endif
+}
+
 /* ---- dumping --------------------------------------------------------- */
 
 int
