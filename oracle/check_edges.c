@@ -24,8 +24,8 @@
 
 #define COLOUR(colour) (1u << SUBJECT_##colour)
 
-enum { STRENGTHS = 4 }; /* a power of two that holds them all */
-_Static_assert((int)SUBJECT_EPHEMERON < (int)STRENGTHS,
+enum { STRENGTHS = 8 }; /* a power of two that holds them all */
+_Static_assert((int)SUBJECT_LOOSE < (int)STRENGTHS,
                "strengths are an index");
 
 /* What one pass carries along. */
@@ -130,12 +130,14 @@ accuse_colour(struct oracle *oracle, uint32_t object,
 {
   struct subject_value target = is_key ? edge->key : edge->value;
   const struct survey_object *parent = &oracle->survey.objects[object];
-  bool is_kept = keeps_white_out(&oracle->survey, parent);
+  uint8_t strength = is_key ? edge->key_strength : edge->value_strength;
+  bool is_kept = keeps_white_out(&oracle->survey, parent) &&
+                 strength != SUBJECT_LATE;
   enum law law =
       is_kept ? LAW_BLACK_TO_WHITE : law_of(edge, LAW_LIVE_TO_DEAD);
   if (is_part(oracle, blocks_find(&oracle->blocks, target.bits)))
     return accuse_target(oracle, object, edge, is_key);
-  if ((is_key ? edge->key_strength : edge->value_strength) != SUBJECT_STRONG)
+  if (strength != SUBJECT_STRONG && strength != SUBJECT_LATE)
     return accuse_weak(oracle, object, edge, is_key);
   if (!explain_begin(oracle, law))
     return true;
@@ -266,6 +268,7 @@ forbid(struct pass *pass, const struct survey_object *parent)
 {
   const struct survey *survey = &pass->oracle->survey;
   unsigned forbidden = COLOUR(WHITE_OTHER) | 1u << BLOCK_SHADE_PART;
+  pass->forbidden[SUBJECT_LATE] = forbidden;
   if (keeps_white_out(survey, parent)) {
     forbidden |= COLOUR(WHITE_CURRENT);
     pass->from_black = true;
@@ -306,6 +309,7 @@ check_edges(struct oracle *oracle, bool contents)
   for (unsigned i = 0; i < STRENGTHS; i++)
     pass.forbidden[i] =
         1u << BLOCK_SHADE_PART | (is_swept ? COLOUR(WHITE_OTHER) : 0);
+  pass.forbidden[SUBJECT_LOOSE] = 1u << BLOCK_SHADE_PART;
   if (!pass_all(&pass, contents))
     return false;
   if (pass.seen) {

@@ -448,6 +448,19 @@ check_call_birth(struct oracle *oracle, const struct subject_event *event)
 
 /* ---- a call ends ----------------------------------------------------- */
 
+/* Where errors are not contained one that is raised in a collection inside the
+ * call that ends comes out of it; that of what cannot be called [T] is not
+ * told. */
+static bool
+may_come_through(const struct oracle *oracle)
+{
+  const struct subject_traits *traits = oracle->subject->traits;
+  const struct oracle_finalizers *it = &oracle->finalizers;
+  return !traits->errors_contained &&
+         (it->running[it->depth].has_met_error ||
+          (traits->finalizer_steps && !traits->not_callable_ignored));
+}
+
 static bool
 judge_error(struct oracle *oracle, const struct oracle_call *call,
             bool has_raised)
@@ -457,7 +470,7 @@ judge_error(struct oracle *oracle, const struct oracle_call *call,
       raises(call->behaviour) ||
       shadow_has_no_room(oracle->shadow, call->node, call->behaviour);
   oracle_applies(oracle, LAW_FINALIZERS_ERROR);
-  if (has_raised && !shall_raise && !is_refused)
+  if (has_raised && !shall_raise && !is_refused && !may_come_through(oracle))
     return accuse_node(oracle, LAW_FINALIZERS_ERROR, call->node,
                        "has a finalizer that raised an error without reason");
   if (!has_raised && shall_raise)
@@ -497,6 +510,8 @@ check_finalized(struct oracle *oracle, const struct subject_event *event)
   if (!it->depth)
     it->refused += oracle->refused - call->refused_before;
   it->errors += event->to != 0;
+  if (it->depth)
+    it->running[it->depth - 1].has_met_error |= event->to != 0;
   if (!judge_error(oracle, call, event->to != 0))
     return;
   shadow_finalizer_begin(shadow, call->node);

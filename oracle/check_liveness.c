@@ -194,6 +194,12 @@ may_stay(const struct oracle *oracle, uint32_t index)
   return node != BIND_NO_NODE && (!is_minor(oracle) || is_held(oracle, node));
 }
 
+static bool
+holds(uint8_t strength)
+{
+  return strength != SUBJECT_WEAK && strength != SUBJECT_LOOSE;
+}
+
 static uint32_t
 push(struct oracle *oracle, struct subject_value value, uint32_t count)
 {
@@ -223,9 +229,9 @@ reach_stayers(struct oracle *oracle)
     const struct survey_object *object = &survey->objects[survey->queue[next]];
     for (uint32_t at = object[0].first; at < object[1].first; at++) {
       const struct subject_edge *edge = &survey->edges[at];
-      if (edge->value_strength != SUBJECT_WEAK)
+      if (holds(edge->value_strength))
         count = push(oracle, edge->value, count);
-      if (edge->key_strength != SUBJECT_WEAK)
+      if (holds(edge->key_strength))
         count = push(oracle, edge->key, count);
     }
   }

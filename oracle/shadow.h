@@ -221,10 +221,6 @@ uint64_t shadow_sum(const struct shadow *shadow, uint32_t id);
  * entry that is absent gives false. Nil values have bits 0. */
 bool shadow_lookup(const struct shadow *shadow, uint32_t id, uint8_t label,
                    struct shadow_value key, struct shadow_value *ret_value);
-/* The last operation made a closure, and the subject has given one that there
- * was: if node closes over the same cells it is in its place, and the new one
- * is as if it had never been linked. False if it does not. */
-bool shadow_recall_closure(struct shadow *shadow, uint32_t node);
 /* Calls visit for each edge whose value is not nil, in a fixed order, until it
  * returns false. */
 void shadow_visit(const struct shadow *shadow, uint32_t id,

@@ -522,14 +522,12 @@ apply_share(struct shadow *shadow, struct op op)
 static enum shadow_result
 apply_load(struct shadow *shadow, struct op op)
 {
-  bool has_upvalue = shadow->traits->load_upvalue;
-  uint32_t id = new_closure(shadow, has_upvalue);
+  uint32_t id = new_closure(shadow, 1);
 
   if (!id)
     return SHADOW_NO_MEMORY;
-  if (has_upvalue)
-    shadow->nodes[id].as.cells[0] =
-        shadow_cell_new(shadow, shadow_of_node(SHADOW_GLOBALS));
+  shadow->nodes[id].as.cells[0] =
+      shadow_cell_new(shadow, shadow_of_node(SHADOW_GLOBALS));
   return set_register(shadow, op.a, shadow_of_node(id));
 }
 
@@ -885,28 +883,4 @@ shadow_apply(struct shadow *shadow, struct op op, enum subject_status status,
   shadow->reach_count += shadow->node_count - first;
   shadow_update_owed(shadow);
   return result;
-}
-
-bool
-shadow_recall_closure(struct shadow *shadow, uint32_t node)
-{
-  const struct shadow_node *old = shadow->nodes + node;
-  const struct shadow_node *new = shadow->nodes + shadow->birth_first;
-  uint32_t id = shadow->birth_first;
-
-  while (id < shadow->node_count && shadow->nodes[id].kind != old->kind)
-    id++;
-  new = shadow->nodes + id;
-  if (id >= shadow->node_count || old->kind != SUBJECT_KIND_CLOSURE ||
-      new->count != old->count ||
-      memcmp(new->as.cells, old->as.cells,
-             old->count * sizeof old->as.cells[0]) != 0)
-    return false;
-  for (uint32_t reg = 0; reg < OP_REGISTERS; reg++) {
-    if (shadow_same(shadow_register(shadow, (int32_t)reg), shadow_of_node(id)))
-      shadow_register_set(shadow, shadow_frame_now(shadow), reg,
-                          shadow_of_node(node));
-  }
-  shadow->is_stale = true;
-  return true;
 }

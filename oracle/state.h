@@ -152,6 +152,7 @@ struct oracle_call {
   int32_t behaviour;       /* OP_BEHAVIOUR_* */
   uint32_t refused_before; /* allocations refused in the operation */
   bool has_marked;         /* it has marked something for finalization */
+  bool has_met_error;      /* a call inside it has raised one */
   uint64_t births[ORACLE_CALL_BIRTHS_MAX]; /* bases */
   uint32_t birth_count;
 };

@@ -174,7 +174,11 @@ enum subject_strength {
   SUBJECT_WEAK,     /* must not dangle once its referent is swept, but does
                      * not keep it. By what the metatable says now; strings
                      * are held strongly by weak tables too */
-  SUBJECT_EPHEMERON /* value held only through its key */
+  SUBJECT_EPHEMERON, /* value held only through its key */
+  SUBJECT_LATE,      /* strong, but the collector sees to it in the atomic
+                      * phase: until then it may lead from black to white */
+  SUBJECT_LOOSE      /* weak, and no atomic phase removes it: it may lead to
+                      * what is dead until that is swept */
 };
 
 /* A reference from the object last surveyed. A table entry is one edge with
@@ -385,9 +389,6 @@ struct subject_traits {
   bool joins_upvalues; /* can make two closures share one */
   bool catches_across_yields; /* a coroutine can be suspended within a
                                * protected call: else there are none */
-  bool load_upvalue;   /* what is loaded has the globals as its upvalue */
-  bool caches_closures; /* closing over the same upvalues may give the same
-                         * closure again */
 
   /* colours */
   uint32_t phases_kept;  /* bit (1 << phase): black never points to white; in

@@ -58,6 +58,7 @@ struct state {
   enum arena_policy policy;
   bool suspended; /* no refusals, as the lab says ... */
   bool held;      /* ... or the subject */
+  bool spares_shrinking; /* no block that is to become smaller is refused */
 };
 
 struct arena {
@@ -212,7 +213,8 @@ static bool
 is_refused(struct arena *arena, int64_t growth)
 {
   struct state *state = &arena->state;
-  if (state->suspended || state->held)
+  if (state->suspended || state->held ||
+      (growth < 0 && state->spares_shrinking))
     return false;
   state->allocations += 1;
   if (state->fail_at && state->allocations == state->fail_at) {
@@ -345,6 +347,12 @@ void
 arena_suspend_refusals(struct arena *arena, bool suspended)
 {
   arena->state.suspended = suspended;
+}
+
+void
+arena_spare_shrinking(struct arena *arena, bool spares)
+{
+  arena->state.spares_shrinking = spares;
 }
 
 void

@@ -444,6 +444,7 @@ prepare(struct lab *lab, const struct subject *subject,
   lab->surveyed_before = oracle_statistics(lab->oracle)->objects;
   arena_clear(lab->arena, setup.a == OP_POLICY_RECYCLE ? ARENA_RECYCLE
                                                        : ARENA_FRESH);
+  arena_spare_shrinking(lab->arena, !subject->traits->shrink_may_fail);
   oracle_begin(lab->oracle, subject, setup.b == OP_SCALE_LARGE,
                (uint8_t)setup.c);
 }

@@ -569,21 +569,18 @@ puc_is_fixed(const GCObject *o)
 #endif
 }
 
-/* Its finalizer is owed. 5.1 does not mark objects before they die. */
+#if LUA_VERSION_NUM >= 502
+/* Its finalizer is owed. */
 static inline bool
-puc_is_marked(const GCObject *o, enum subject_list list)
+puc_is_marked(const GCObject *o)
 {
 #if LUA_VERSION_NUM >= 503
-  (void)list;
   return o->marked & 1 << FINALIZEDBIT;
-#elif LUA_VERSION_NUM == 502
-  (void)list;
-  return PUC_MARK(o) & 1 << SEPARATED;
 #else
-  (void)o;
-  return list == SUBJECT_LIST_PENDING;
+  return PUC_MARK(o) & 1 << SEPARATED;
 #endif
 }
+#endif
 
 /* How far the sweep is with a list. */
 enum puc_progress { PUC_UNSWEPT, PUC_INSIDE, PUC_SWEPT };

@@ -439,10 +439,22 @@ upvalue_edge(struct survey *s, enum subject_label label,
   const TValue *value = PUC_UPVALUE_AT(upvalue);
   if (s->dead)
     return;
-  if (PUC_UPVALUE_IS_OPEN(upvalue) && !is_in_some_stack(s, value))
+  if (PUC_UPVALUE_IS_OPEN(upvalue) && !is_in_some_stack(s, value)) {
     s->visitor->broken(s->visitor, "slot of an open upvalue", BASE(value));
-  else
-    value_edge(s, label, key, value);
+    return;
+  }
+#if LUA_VERSION_NUM == 503
+  /* While it is open the coroutine, or the atomic phase, sees to the value. */
+  if (PUC_UPVALUE_IS_OPEN(upvalue) && PUC_IS_OBJECT(PUC_TAG(value))) {
+    struct subject_edge e = {.key = key,
+                             .value = value_of(s, value),
+                             .label = (uint8_t)label,
+                             .value_strength = SUBJECT_LATE};
+    send_edge(s, &e);
+    return;
+  }
+#endif
+  value_edge(s, label, key, value);
 }
 
 #if LUA_VERSION_NUM == 503
@@ -607,7 +619,7 @@ survey_prototype(struct survey *s, const Proto *p)
         .key = number(n++),
         .value = {BASE(p->cache), SUBJECT_OBJECT},
         .label = SUBJECT_LABEL_INTERNAL,
-        .value_strength = SUBJECT_WEAK};
+        .value_strength = SUBJECT_LOOSE};
     send_edge(s, &e);
   }
 #endif

@@ -159,8 +159,12 @@ static void
 survey_thread(struct survey *s, const lua_State *thread)
 {
   const puc_slot *stack = PUC_AT(thread->stack);
-  if (!stack)
-    return; /* being made */
+  if (!stack) { /* being made */
+#if LUA_VERSION_NUM == 501
+    part(s, thread->base_ci, (size_t)thread->size_ci * sizeof(CallInfo));
+#endif
+    return;
+  }
   part(s, stack, puc_stack_slots(thread) * sizeof *stack);
   bool may_read = own_frames(s, thread);
 #if LUA_VERSION_NUM == 503
@@ -187,7 +191,14 @@ survey_thread(struct survey *s, const lua_State *thread)
        upvalue = puc_next_open(upvalue)) {
     if (!may_follow(s, upvalue, "open upvalues of a coroutine"))
       return;
-    edge_to(s, SUBJECT_LABEL_INTERNAL, n++, upvalue);
+    struct subject_edge e = {
+        .key = number(n++),
+        .value = {BASE(upvalue), SUBJECT_OBJECT},
+        .label = SUBJECT_LABEL_INTERNAL,
+        /* Up to 5.2 one that no closure has dies though it is open. */
+        .value_strength =
+            LUA_VERSION_NUM < 503 ? SUBJECT_LOOSE : SUBJECT_STRONG};
+    send_edge(s, &e);
   }
 #endif
 }
@@ -299,6 +310,27 @@ struct place {
   bool swept;
 };
 
+/* Its finalizer is owed. 5.1 does not mark objects before they die: there it is
+ * owed to each userdata that has one and has not been found dead. */
+static bool
+is_marked(struct survey *s, const GCObject *o, enum subject_list list)
+{
+#if LUA_VERSION_NUM >= 502
+  (void)s, (void)list;
+  return puc_is_marked(o);
+#else
+  if (list == SUBJECT_LIST_PENDING)
+    return true;
+  if (o->gch.tt != LUA_TUSERDATA || isfinalized(gco2u(o)))
+    return false;
+  const Table *metatable = gco2u(o)->metatable;
+  if (!metatable || !is_live(s, BASE(metatable)))
+    return false;
+  const TValue *value = named_value(s, metatable, s->g->tmname[TM_GC]);
+  return value && !PUC_IS_NIL(PUC_TAG(value));
+#endif
+}
+
 static unsigned
 flags_of(struct survey *s, const GCObject *o, enum subject_kind kind,
          const struct place *place)
@@ -306,7 +338,7 @@ flags_of(struct survey *s, const GCObject *o, enum subject_kind kind,
   unsigned flags = place->swept ? SUBJECT_OBJECT_SWEPT : 0;
   if (place->list == SUBJECT_LIST_FIXED || puc_is_fixed(o))
     flags |= SUBJECT_OBJECT_FIXED;
-  if (puc_is_marked(o, place->list))
+  if (is_marked(s, o, place->list))
     flags |= SUBJECT_OBJECT_MARKED;
   if (kind == SUBJECT_KIND_STRING_SHORT &&
       (place->list == SUBJECT_LIST_STRINGS ||
