@@ -442,8 +442,9 @@ check_age_event(struct oracle *oracle, const struct subject_event *event)
     break;
   case SUBJECT_EVENT_BIRTH:
   case SUBJECT_EVENT_RELISTED:
+    /* Known only where each further change of lists is told, too. */
     block = blocks_find(&oracle->blocks, event->base);
-    if (block)
+    if (block && oracle->subject->capabilities & SUBJECT_CAN_EVENTS)
       oracle->blocks.records[block].joined = ages->collection;
     break;
   case SUBJECT_EVENT_AGED:
