@@ -7,5 +7,5 @@
  */
 #include "fuzz/target.h"
 
-const char target_subject[] = "lua54";
+const char *const target_subject = "lua54";
 const char *const target_fault = "drop-table-barrier";

@@ -4,5 +4,5 @@
  */
 #include "fuzz/target.h"
 
-const char target_subject[] = "lua54";
+const char *const target_subject = "lua54";
 const char *const target_fault = NULL;

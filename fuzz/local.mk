@@ -34,6 +34,32 @@ pkglibexec_PROGRAMS += %D%/fuzz_lua54
 %C%_fuzz_lua54_LDADD = $(fuzz_judges) $(PENUMBRA_LIBS)
 %C%_fuzz_lua54_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 
+# The targets of the real collectors are one program under many names, by which
+# it knows its subject; configure writes the rules that make the links.
+if REAL
+pkglibexec_PROGRAMS += %D%/fuzz_real
+%C%_fuzz_real_SOURCES = %D%/fuzz_real.c $(fuzz_shared)
+%C%_fuzz_real_LDADD = $(fuzz_judges) $(PENUMBRA_LIBS)
+%C%_fuzz_real_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+endif
+EXTRA_DIST += %D%/fuzz_real.c
+
+all-local: @real_targets@
+
+install-exec-hook:
+	@for name in @real_list@; do \
+	  file="$(DESTDIR)$(pkglibexecdir)/fuzz_$$name$(EXEEXT)"; \
+	  rm -f "$$file" && \
+	  ln "$(DESTDIR)$(pkglibexecdir)/fuzz_real$(EXEEXT)" "$$file" || exit 1; \
+	done
+
+uninstall-hook:
+	@for name in @real_list@; do \
+	  rm -f "$(DESTDIR)$(pkglibexecdir)/fuzz_$$name$(EXEEXT)"; \
+	done
+
+CLEANFILES += @real_targets@
+
 # It must fail; tests/canary.bats sees to it.
 noinst_PROGRAMS += %D%/fuzz_canary
 %C%_fuzz_canary_SOURCES = %D%/fuzz_canary.c $(fuzz_shared)

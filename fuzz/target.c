@@ -72,21 +72,33 @@ option_value(const char *argument, const char *option)
   return strncmp(argument, option, length) == 0 ? argument + length : NULL;
 }
 
+/* The subject that a program of many names is called by: what follows "fuzz_"
+ * in the last part of its path. */
+static const char *
+name_in_path(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  const char *name = option_value(slash ? slash + 1 : path, "fuzz_");
+
+  return name ? name : "";
+}
+
 static bool
 take_option(const char *argument)
 {
   const char *value;
 
-  if ((value = option_value(argument, "--subject=")))
+  if ((value = option_value(argument, "--subject="))) {
     subject = subject_find(value);
-  else if ((value = option_value(argument, "--fault=")))
+    if (!subject)
+      give_up(value, "no such subject");
+  } else if ((value = option_value(argument, "--fault="))) {
     fault = value;
-  else if ((value = option_value(argument, "--stats=")))
+  } else if ((value = option_value(argument, "--stats="))) {
     map_summary(value);
-  else
+  } else {
     return false;
-  if (!subject)
-    give_up(value, "no such subject");
+  }
   return true;
 }
 
@@ -114,12 +126,13 @@ int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
   const char *twice = getenv("PENUMBRA_TWICE");
+  const char *name = target_subject ? target_subject : name_in_path(**argv);
 
   fault = target_fault;
-  subject = subject_find(target_subject);
-  if (!subject)
-    give_up(target_subject, "no such subject in this build");
+  subject = subject_find(name);
   take_options(argc, *argv);
+  if (!subject)
+    give_up(name, "no such subject in this build");
   if (fault && !has_fault(fault))
     give_up(fault, "no such fault in this build");
   runs_twice = twice && strcmp(twice, "1") == 0;

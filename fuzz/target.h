@@ -18,8 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Defined by each target: the subject that it fuzzes. */
-extern const char target_subject[];
+/* Defined by each target: the subject that it fuzzes. NULL: the one whose name
+ * follows "fuzz_" in the program's own. */
+extern const char *const target_subject;
 /* Defined by each target: a seeded fault that is on unless --fault names
  * another one. NULL: none, as for all but the canary. */
 extern const char *const target_fault;

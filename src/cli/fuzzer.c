@@ -67,6 +67,10 @@ look(const char *folder, const char *below, const char *subject,
   return NULL;
 }
 
+/* Whose dictionary and seeds are for every subject that has none of its own:
+ * the language is the same. */
+static const char everybody[] = "lua54";
+
 /* In the first folder that has it: one beside our own, or the installed one. */
 static char *
 find(const char *beside, const char *installed, const char *subject,
@@ -88,7 +92,9 @@ fuzzer_find_target(const char *subject)
 char *
 fuzzer_find_dict(const char *subject)
 {
-  return find("/fuzz", PKGDATADIR, subject, ".dict", R_OK);
+  char *path = find("/fuzz", PKGDATADIR, subject, ".dict", R_OK);
+
+  return path ? path : find("/fuzz", PKGDATADIR, everybody, ".dict", R_OK);
 }
 
 /* path without what it need not say: seen from here, if it lies below. Takes
@@ -111,8 +117,8 @@ shorten(char *path)
 }
 
 /* The corpus is the source tree's: we lie in that, or in a folder of it. */
-char *
-fuzzer_find_seeds(const char *subject)
+static char *
+find_seeds(const char *subject)
 {
   char *folder = own_folder();
   char *path =
@@ -121,7 +127,15 @@ fuzzer_find_seeds(const char *subject)
   free(folder);
   if (!path)
     path = find("/../corpus", PKGDATADIR "/corpus", subject, "", R_OK | X_OK);
-  return shorten(path);
+  return path;
+}
+
+char *
+fuzzer_find_seeds(const char *subject)
+{
+  char *path = find_seeds(subject);
+
+  return shorten(path ? path : find_seeds(everybody));
 }
 
 /* ---- libFuzzer ------------------------------------------------------- */

@@ -42,8 +42,9 @@ struct fuzzer_worker {
 };
 
 /* The target of a subject, its dictionary, its seeds: the first of the places
- * where they can be (the build tree, then the installation). Owned by the
- * caller; NULL if there is none. */
+ * where they can be (the build tree, then the installation). A subject without
+ * a dictionary or seeds of its own has those of lua54. Owned by the caller;
+ * NULL if there is none. */
 char *fuzzer_find_target(const char *subject);
 char *fuzzer_find_dict(const char *subject);
 char *fuzzer_find_seeds(const char *subject);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The registry of subjects, and the table of traits.
+ * The table of traits, and the faults of the built-in collector.
  */
 #include "subjects/subjects.h"
-
-#include <string.h>
 
 #include "gc/fault.h"
 #include "subjects/traits.h"
@@ -20,17 +18,6 @@ const struct subject_traits subject_traits[SUBJECT_VERSION_COUNT] = {
 #include "subjects/traits.def"
 };
 #undef TRAIT
-
-const struct subject *const subject_all[] = {&subject_lua54, NULL};
-
-const struct subject *
-subject_find(const char *name)
-{
-  for (size_t i = 0; subject_all[i]; i++)
-    if (strcmp(subject_all[i]->name, name) == 0)
-      return subject_all[i];
-  return NULL;
-}
 
 const struct gc_fault_info *
 subject_fault_infos(void)

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 #
-# Compiled by `build`, once for each source tree.
+# One object for each source tree, made by `build`; configure writes the rules,
+# which are at the end of the makefile. A tree's files carry the sanitizers but
+# UBSan, of whose rules they know nothing.
 
-real_files = \
+EXTRA_DIST += \
 	%D%/assert.h \
 	%D%/build \
 	%D%/build-jit \
 	%D%/driver.c \
+	%D%/fetch \
 	%D%/jit_heap.c \
 	%D%/jit_inside.c \
 	%D%/jit_survey.h \
@@ -22,5 +25,29 @@ real_files = \
 	%D%/puc_survey.h \
 	%D%/puc_survey_heap.h \
 	%D%/puc_traits.h \
-	%D%/real.h
-EXTRA_DIST += $(real_files)
+	%D%/real.h \
+	%D%/sources
+
+real_build = \
+	CC='$(CC)' LD='$(LD)' OBJCOPY='$(OBJCOPY)' \
+	CPPFLAGS='-D_GNU_SOURCE $(CPPFLAGS)' \
+	CFLAGS='$(BASE_CFLAGS) $(WARN_CFLAGS) $(SAN_CFLAGS) $(FUZZ_CFLAGS) \
+	  $(CFLAGS)' \
+	REAL_CFLAGS='$(BASE_CFLAGS) $(SAN_CFLAGS) $(FUZZ_CFLAGS) -O2 $(CFLAGS) \
+	  -fno-sanitize=undefined' \
+	$(SHELL) '$(abs_top_srcdir)/src/subjects/real/build'
+
+# Whether anything has changed is seen by `build`, which knows the trees.
+real-always:
+
+.PHONY: real-always
+
+clean-local: clean-real
+clean-real:
+	rm -rf %D%/*.o.parts %D%/*.o
+
+distclean-local: distclean-real
+distclean-real:
+	rm -rf %D%/trees %D%/list.def %D%/rules.mk
+
+.PHONY: clean-real distclean-real
