@@ -20,12 +20,9 @@ _penumbra() {
     word=
   fi
   if [[ $COMP_CWORD -eq 1 ]]; then
-    options='run trace twin fuzz shrink asm dis gen subjects laws ops faults
+    options='run trace fuzz shrink asm dis gen subjects laws ops faults
       --help --version'
     COMPREPLY=($(compgen -W "$options" -- "$word"))
-    return
-  fi
-  if [[ $command == twin && $before == @(-s|--subjects) ]]; then
     return
   fi
   case $before in
@@ -44,16 +41,13 @@ _penumbra() {
     COMPREPLY=($(compgen -d -- "$word"))
     return
     ;;
-  --timeout | --max-runs | --seed | --ops | --random | -j | --jobs)
+  --timeout | --max-runs | --seed | --ops | -j | --jobs)
     return
     ;;
   esac
   case $command in
   run) options='--subject --fault --json --text --timeout --stats --help' ;;
   trace) options='--subject --fault --json --text --timeout --verbose --help' ;;
-  twin)
-    options='--subjects --fault --random --seed --json --text --help'
-    ;;
   fuzz) options='--subject --fault --jobs --artefacts --seed --no-seeds --help' ;;
   shrink)
     options='--subject --fault --signature --output --text --max-runs
@@ -70,7 +64,7 @@ _penumbra() {
     return
   fi
   case $command in
-  run | trace | twin | shrink | asm | dis | gen)
+  run | trace | shrink | asm | dis | gen)
     compopt -o filenames
     COMPREPLY=($(compgen -f -- "$word"))
     ;;

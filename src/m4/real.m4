@@ -24,7 +24,7 @@ AS_CASE([$with_real_lua],
   [AC_MSG_ERROR([--with-real-lua is auto or no, not '$with_real_lua'])])
 
 dnl Those of the fetched trees that the adapter knows.
-real_ready="puc51 puc52 puc53 puc544 puc54 puc55"
+real_ready="puc51 puc52 puc53 puc544 puc54 puc55 ljit"
 real_folder=src/subjects/real
 real_sources=$srcdir/$real_folder
 real_list= real_missing= real_unrecorded=

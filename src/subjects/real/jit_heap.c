@@ -241,10 +241,16 @@ real_push_vararg(lua_State *to, lua_State *coroutine, int n)
   incr_top(to);
 }
 
+/* Refused, it leaves a suspended coroutine in a status in which it cannot be
+ * resumed. */
 bool
 real_reserve(lua_State *coroutine, int slots)
 {
-  return lua_checkstack(coroutine, slots + REAL_STACK_MARGIN);
+  uint8_t status = coroutine->status;
+  if (lua_checkstack(coroutine, slots + REAL_STACK_MARGIN))
+    return true;
+  coroutine->status = status;
+  return false;
 }
 
 /* LuaJIT has no to-be-closed variables. */

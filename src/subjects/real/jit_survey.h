@@ -8,8 +8,7 @@
  * upvalues, traces, environments of functions, the VM's main thread. What is
  * not shown: the empty string, which lies in the state's own block; keys of
  * nil-valued nodes, which are left as they are; keys of the table of cdata
- * finalizers, which is weak in a way of its own; a coroutine's list of open
- * upvalues as references, since it does not hold them.
+ * finalizers, which is weak in a way of its own.
  *
  * Functions of C are objects in this VM; a closure without upvalues over one of
  * the adapter's natives is the light C function of that number all the same.
@@ -153,11 +152,36 @@ edge(const struct survey *s, enum subject_label label, struct subject_value key,
     s->visitor->edge(s->visitor, &e);
 }
 
+/* The object behind a light C function. */
+static void
+native_edge(const struct survey *s, struct subject_value shown, cTValue *value)
+{
+  if (shown.tag == SUBJECT_CFUNC)
+    edge(s, SUBJECT_LABEL_INTERNAL, number(shown.bits),
+         object_value(s, gcval(value), false));
+}
+
+static void
+value_edge(const struct survey *s, enum subject_label label,
+           struct subject_value key, cTValue *value)
+{
+  struct subject_value shown = value_of(s, value);
+  edge(s, label, key, shown);
+  native_edge(s, shown, value);
+}
+
 static void
 edge_at(const struct survey *s, enum subject_label label, uint64_t n,
         cTValue *value)
 {
-  edge(s, label, number(n), value_of(s, value));
+  value_edge(s, label, number(n), value);
+}
+
+/* An edge without key. */
+static void
+plain_edge_at(const struct survey *s, enum subject_label label, cTValue *value)
+{
+  value_edge(s, label, (struct subject_value){0, SUBJECT_NIL}, value);
 }
 
 /* An edge to an object, if it is there; not to be used for cdata. */
@@ -170,7 +194,6 @@ edge_to(const struct survey *s, enum subject_label label, uint64_t n,
          (struct subject_value){.bits = BASE(object), .tag = SUBJECT_OBJECT});
 }
 
-/* An edge without key. */
 static void
 plain_edge(const struct survey *s, enum subject_label label, const void *object)
 {
@@ -193,24 +216,32 @@ struct weakness {
   bool keys, values;
 };
 
-/* By what the metatable says now, not by the cache that the collector asks. */
+/* What a metatable says now, not what the cache does that the collector asks;
+ * NULL: nothing. */
+static cTValue *
+event_of(const struct survey *s, const GCtab *metatable, MMS event)
+{
+  if (!metatable || !is_live(s, metatable) || !metatable->hmask ||
+      !is_live(s, noderef(metatable->node)))
+    return NULL;
+  const Node *node = noderef(metatable->node);
+  const GCobj *name = obj2gco(mmname_str(s->g, event));
+  for (uint32_t i = 0; i <= metatable->hmask; i++)
+    if (tvisstr(&node[i].key) && gcval(&node[i].key) == name)
+      return tvisnil(&node[i].val) ? NULL : &node[i].val;
+  return NULL;
+}
+
 static struct weakness
 weakness_of(const struct survey *s, const GCtab *table)
 {
   struct weakness weak = {false, false};
-  const GCtab *metatable = tabref(table->metatable);
-  if (s->dead || !metatable || !is_live(s, metatable) || !metatable->hmask ||
-      !is_live(s, noderef(metatable->node)))
+  if (s->dead)
     return weak;
-  const Node *node = noderef(metatable->node);
-  const GCobj *name = obj2gco(mmname_str(s->g, MM_mode));
-  for (uint32_t i = 0; i <= metatable->hmask; i++) {
-    if (!tvisstr(&node[i].key) || gcval(&node[i].key) != name ||
-        !tvisstr(&node[i].val) || !is_live(s, gcval(&node[i].val)))
-      continue;
-    const char *mode = strVdata(&node[i].val);
-    weak.keys = strchr(mode, 'k') != NULL;
-    weak.values = strchr(mode, 'v') != NULL;
+  cTValue *mode = event_of(s, tabref(table->metatable), MM_mode);
+  if (mode && tvisstr(mode) && is_live(s, gcval(mode))) {
+    weak.keys = strchr(strVdata(mode), 'k') != NULL;
+    weak.values = strchr(strVdata(mode), 'v') != NULL;
   }
   return weak;
 }
@@ -245,6 +276,9 @@ entry(const struct survey *s, const GCtab *table, struct weakness weak,
   if (weak.values && may_be_lost(value))
     e.value_strength = SUBJECT_WEAK;
   s->visitor->edge(s->visitor, &e);
+  native_edge(s, e.value, value);
+  if (key_at)
+    native_edge(s, key, key_at);
 }
 
 /* The table of cdata finalizers; older releases keep it with the C types, which
@@ -425,8 +459,7 @@ survey_waiting(const struct survey *s, const lua_State *thread,
 {
   TValue *slot = thread->base;
   if (!isluafunc(curr_func(thread)) && slot < thread->top && tvisthread(slot)) {
-    edge(s, SUBJECT_LABEL_RESUMED, (struct subject_value){0, SUBJECT_NIL},
-         value_of(s, slot));
+    plain_edge_at(s, SUBJECT_LABEL_RESUMED, slot);
     slot++;
   }
   if (slot > frame->base)
@@ -446,8 +479,7 @@ survey_coroutine(const struct survey *s, lua_State *thread)
   if (!frame.base) {
     TValue *top = thread->top;
     if (thread->status == LUA_OK && thread->base == lowest && top > lowest)
-      edge(s, SUBJECT_LABEL_START, (struct subject_value){0, SUBJECT_NIL},
-           value_of(s, --top));
+      plain_edge_at(s, SUBJECT_LABEL_START, --top);
     survey_slots(s, thread, lowest, top);
     return;
   }
@@ -464,13 +496,33 @@ survey_coroutine(const struct survey *s, lua_State *thread)
   }
 }
 
+/* The list of open upvalues does not hold them: the sweep of the coroutine
+ * takes out what is dead. */
+static void
+survey_open_list(const struct survey *s, const lua_State *thread)
+{
+  uint64_t n = 0;
+  for (GCobj *o = gcref(thread->openupval); o; o = gcnext(o)) {
+    if (!may_follow(s, o, "open upvalues of a coroutine"))
+      return;
+    struct subject_edge e = {
+        .key = number(n++),
+        .value = {.bits = BASE(o), .tag = SUBJECT_OBJECT},
+        .label = SUBJECT_LABEL_INTERNAL,
+        .value_strength = SUBJECT_LOOSE};
+    s->visitor->edge(s->visitor, &e);
+  }
+}
+
+/* One for whose stack there was no memory is garbage without a stack. */
 static void
 survey_thread(const struct survey *s, lua_State *thread)
 {
   part(s, tvref(thread->stack), thread->stacksize * sizeof(TValue));
-  if (s->dead)
+  if (s->dead || !thread->stacksize)
     return;
   edge_to(s, SUBJECT_LABEL_INTERNAL, 0, tabref(thread->env));
+  survey_open_list(s, thread);
   if (!may_follow(s, tvref(thread->stack), "stack of a coroutine"))
     return;
   if (thread == s->instance->state)
@@ -496,8 +548,7 @@ survey_userdata(const struct survey *s, const GCudata *userdata)
 static void
 survey_upvalue(const struct survey *s, const GCupval *upvalue)
 {
-  edge(s, SUBJECT_LABEL_VALUE, (struct subject_value){0, SUBJECT_NIL},
-       value_of(s, uvval(upvalue)));
+  plain_edge_at(s, SUBJECT_LABEL_VALUE, uvval(upvalue));
 }
 
 static void
@@ -606,6 +657,18 @@ colour_of(const global_State *g, const GCobj *object)
   return isblack(object) ? SUBJECT_BLACK : SUBJECT_GREY;
 }
 
+/* What has a finalizer is owed it until it has been called, or has once been
+ * found dead without one. */
+static bool
+is_owed(const struct survey *s, const GCobj *object, enum subject_list list)
+{
+  if (list == SUBJECT_LIST_PENDING)
+    return true;
+  return object->gch.gct == ~LJ_TUDATA &&
+         !(object->gch.marked & LJ_GC_FINALIZED) &&
+         event_of(s, tabref(object->ud.metatable), MM_gc);
+}
+
 static void
 show(struct survey *s, GCobj *object, enum subject_list list, uint8_t flags)
 {
@@ -622,6 +685,8 @@ show(struct survey *s, GCobj *object, enum subject_list list, uint8_t flags)
     shown.flags |= SUBJECT_OBJECT_SWEPT;
   if (object->gch.marked & (LJ_GC_FIXED | LJ_GC_SFIXED))
     shown.flags |= SUBJECT_OBJECT_FIXED;
+  if (is_owed(s, object, list))
+    shown.flags |= SUBJECT_OBJECT_MARKED;
   s->dead = shown.colour == SUBJECT_WHITE_OTHER &&
             !(shown.flags & SUBJECT_OBJECT_FIXED);
   if (object->gch.gct == ~LJ_TSTR) {
@@ -679,7 +744,7 @@ survey_pending(struct survey *s)
   for (GCobj *o = last ? gcnext(last) : NULL; o; o = gcnext(o)) {
     if (!may_follow(s, o, "list of pending objects"))
       return;
-    show(s, o, SUBJECT_LIST_PENDING, SUBJECT_OBJECT_MARKED);
+    show(s, o, SUBJECT_LIST_PENDING, 0);
     if (o == last)
       return;
   }
@@ -785,8 +850,7 @@ survey_root(struct survey *s)
   s->visitor->object(s->visitor, &root);
   survey_parts(s);
   survey_ring(s);
-  edge(s, SUBJECT_LABEL_REGISTRY, (struct subject_value){0, SUBJECT_NIL},
-       value_of(s, &g->registrytv));
+  plain_edge_at(s, SUBJECT_LABEL_REGISTRY, &g->registrytv);
   plain_edge(s, SUBJECT_LABEL_GLOBALS, tabref(mainthread(g)->env));
   plain_edge(s, SUBJECT_LABEL_MAIN, s->instance->main);
   plain_edge(s, SUBJECT_LABEL_CURRENT, s->instance->running);
