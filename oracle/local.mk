@@ -45,4 +45,6 @@ noinst_LIBRARIES += %D%/libpenumbra_oracle.a
 	%D%/tally.c \
 	%D%/tally.def \
 	%D%/tally.h \
+	%D%/view.c \
+	%D%/view.h \
 	%D%/words.c

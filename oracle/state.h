@@ -22,6 +22,7 @@
  *   check_emergency.c   refused allocations
  *   check_pacing.c      when the collector works, and how much
  *   tally.c             what was seen: counts only
+ *   view.c              the heap in the shadow's names, to be compared
  *   explain.c           findings in words
  */
 #ifndef PENUMBRA_ORACLE_STATE_H

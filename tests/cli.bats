@@ -679,7 +679,7 @@ pad_store() {
 
 @test "manual: lint-clean, and it tells each long option" {
   manual=$top/src/cli/penumbra.1
-  for command in run trace fuzz shrink asm dis gen; do
+  for command in run trace twin fuzz shrink asm dis gen; do
     for option in $("$penumbra" "$command" --help |
       grep -oE -- '--[a-z-]+' | sort -u); do
       case $option in --help | --usage | --version) continue ;; esac
@@ -724,4 +724,40 @@ pad_store() {
     run -2 --separate-stderr "$penumbra" $command
     one_error '--subject all: this command takes one subject'
   done
+}
+
+# ---- twin -------------------------------------------------------------------
+
+@test "twin: the same subject twice is the same, and what came is told" {
+  printf 'newtable r0 0 0\nfailalloc 3\ncollect\n' >stream.pen
+  run -0 "$penumbra" twin -s lua54,lua54 stream.pen stream.pen
+  [[ $output == *'2 ops compared  stream.pen'* ]]
+  [[ $output == *'2 streams, 4 operations compared: 2 same'* ]]
+  [[ $output =~ refusals\ +left\ out\ +2 ]]
+  run -0 "$penumbra" twin -s lua54,lua54 --json stream.pen
+  [[ $output == *'"verdict":"same"'*'"compared":2'* ]]
+  run -0 "$penumbra" twin -s lua54,lua54 --random 500 --seed 3
+  [[ $output == *' 0 different'* ]]
+}
+
+@test "twin: a planted bug is a difference, or a broken law" {
+  [ "$PENUMBRA_HAS_FAULTS" != no ] || skip "no faults in this build"
+  printf 'newfin r0 nothing 0\nnil r0\nstep 0\nstep 0\n' >stream.pen
+  run -1 "$penumbra" twin -s lua54,lua54 --fault finalize-skipped stream.pen
+  [[ $output == *'finalizers differ: lua54: called of table'*'lua54: none'* ]]
+  run -1 "$penumbra" twin -s lua54,lua54 --fault finalize-skipped --json \
+    stream.pen
+  [[ $output == *'"verdict":"different","aspect":"finalizers"'* ]]
+}
+
+@test "twin: bad usage" {
+  printf 'nil r0\n' >stream.pen
+  run -2 --separate-stderr "$penumbra" twin stream.pen
+  one_error 'twin needs two subjects'
+  run -2 --separate-stderr "$penumbra" twin -s lua54 stream.pen
+  one_error 'two subjects with a comma between are wanted'
+  run -2 --separate-stderr "$penumbra" twin -s lua54,lua54
+  one_error 'twin needs an input'
+  run -2 --separate-stderr "$penumbra" twin -s lua54,lua45 stream.pen
+  one_error "'lua45' is no subject"
 }

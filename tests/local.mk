@@ -91,6 +91,7 @@ unit_tests = \
 	%D%/test_shrink \
 	%D%/test_tally \
 	%D%/test_traits \
+	%D%/test_twin \
 	%D%/test_vacuity
 
 %C%_test_mutator_SOURCES = %D%/test_mutator.c fuzz/mutator.c

@@ -44,6 +44,7 @@ int cmd_shrink(int argc, char **argv);
 int cmd_asm(int argc, char **argv);
 int cmd_dis(int argc, char **argv);
 int cmd_gen(int argc, char **argv);
+int cmd_twin(int argc, char **argv);
 
 /* ---- errors ---------------------------------------------------------- */
 
@@ -73,6 +74,7 @@ enum cli_key {
   CLI_KEY_SIGNATURE,
   CLI_KEY_MAX_RUNS,
   CLI_KEY_STATS,
+  CLI_KEY_RANDOM,
   CLI_KEY_USAGE
 };
 

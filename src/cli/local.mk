@@ -21,6 +21,7 @@ penumbra_SOURCES = \
 	%D%/cmd_shrink.c \
 	%D%/cmd_subjects.c \
 	%D%/cmd_trace.c \
+	%D%/cmd_twin.c \
 	%D%/fuzzer.c \
 	%D%/fuzzer.h \
 	%D%/input.c \

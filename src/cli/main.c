@@ -19,6 +19,7 @@ const struct cli_command cli_commands[] = {
   {"run", "judge streams of operations, each in a process of its own",
    cmd_run},
   {"trace", "tell one run step by step", cmd_trace},
+  {"twin", "hold two subjects against each other", cmd_twin},
   {"fuzz", "look for a stream that breaks a law", cmd_fuzz},
   {"shrink", "make a stream short that breaks a law", cmd_shrink},
   {"asm", "turn the text of a stream into bytes", cmd_asm},

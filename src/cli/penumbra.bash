@@ -20,9 +20,12 @@ _penumbra() {
     word=
   fi
   if [[ $COMP_CWORD -eq 1 ]]; then
-    options='run trace fuzz shrink asm dis gen subjects laws ops faults
+    options='run trace twin fuzz shrink asm dis gen subjects laws ops faults
       --help --version'
     COMPREPLY=($(compgen -W "$options" -- "$word"))
+    return
+  fi
+  if [[ $command == twin && $before == @(-s|--subjects) ]]; then
     return
   fi
   case $before in
@@ -41,13 +44,16 @@ _penumbra() {
     COMPREPLY=($(compgen -d -- "$word"))
     return
     ;;
-  --timeout | --max-runs | --seed | --ops | -j | --jobs)
+  --timeout | --max-runs | --seed | --ops | --random | -j | --jobs)
     return
     ;;
   esac
   case $command in
   run) options='--subject --fault --json --text --timeout --stats --help' ;;
   trace) options='--subject --fault --json --text --timeout --verbose --help' ;;
+  twin)
+    options='--subjects --fault --random --seed --json --text --help'
+    ;;
   fuzz) options='--subject --fault --jobs --artefacts --seed --no-seeds --help' ;;
   shrink)
     options='--subject --fault --signature --output --text --max-runs
@@ -64,7 +70,7 @@ _penumbra() {
     return
   fi
   case $command in
-  run | trace | shrink | asm | dis | gen)
+  run | trace | twin | shrink | asm | dis | gen)
     compopt -o filenames
     COMPREPLY=($(compgen -f -- "$word"))
     ;;

@@ -62,6 +62,7 @@ struct lab {
   jmp_buf leave;
   uint64_t surveyed_before; /* oracle's count when the stream began */
   struct spent spent;
+  struct subject_answer answer; /* of the operation that was performed last */
   uint8_t operation;      /* enum op_code that runs, OP_COUNT outside */
   uint8_t phase_checked;  /* enum subject_phase at the last check */
   bool in_step;           /* a micro-step runs */
@@ -236,8 +237,8 @@ micro_step(struct lab *lab, struct op op)
   check_at_step(lab, ORACLE_BETWEEN);
 }
 
-static bool
-steps_are_whole(const struct lab *lab)
+bool
+lab_steps_are_whole(const struct lab *lab)
 {
   return lab->subject->steps_are_whole &&
          lab->subject->steps_are_whole(lab->instance);
@@ -250,7 +251,7 @@ static void
 run_to(struct lab *lab, struct op op, enum subject_phase phase)
 {
   uint64_t steps = 0, pauses = 0;
-  if (steps_are_whole(lab)) {
+  if (lab_steps_are_whole(lab)) {
     if (lab->subject->phase(lab->instance) != phase)
       micro_step(lab, op);
     return;
@@ -263,7 +264,7 @@ run_to(struct lab *lab, struct op op, enum subject_phase phase)
     if (++steps > steps_max(lab) && !lab->options->unchecked)
       accuse_no_progress(lab, "a collection cycle does not come to its end");
     micro_step(lab, op);
-    if (steps_are_whole(lab))
+    if (lab_steps_are_whole(lab))
       return; /* a finalizer has changed the mode */
   }
 }
@@ -271,16 +272,17 @@ run_to(struct lab *lab, struct op op, enum subject_phase phase)
 static enum subject_status
 perform(struct lab *lab, struct op op)
 {
-  struct subject_answer answer = {{{0, 0}, {0, 0}}};
+  struct subject_answer *answer = &lab->answer;
+  *answer = (struct subject_answer){{{0, 0}, {0, 0}}};
   if (lab->options->unchecked)
-    return lab->subject->perform(lab->instance, op, &answer);
+    return lab->subject->perform(lab->instance, op, answer);
   oracle_operation_begin(lab->oracle, op);
   lab->performing = true;
   lab->is_judged = false;
   enum subject_status status =
-      lab->subject->perform(lab->instance, op, &answer);
+      lab->subject->perform(lab->instance, op, answer);
   lab->performing = false;
-  oracle_operation_end(lab->oracle, status, &answer);
+  oracle_operation_end(lab->oracle, status, answer);
   leave_on_finding(lab);
   return status;
 }
@@ -322,19 +324,22 @@ may_be_refused(const struct lab *lab, struct op op)
          (flags & OP_STEERS && lab->subject->traits->shrink_may_fail);
 }
 
+static bool
+is_admitted(const struct lab *lab, size_t index, struct op op)
+{
+  struct lab_guide *guide = lab->options->guide;
+  if (lab->options->unchecked)
+    return index == 0 || op.code != OP_SETUP;
+  return (index == 0 || op.code != OP_SETUP) &&
+         oracle_admits(lab->oracle, op) &&
+         (!guide || guide->admits(guide, index, op));
+}
+
 static void
-do_operation(struct lab *lab, size_t index, struct op op)
+carry_out(struct lab *lab, size_t index, struct op op)
 {
   struct lab_observer *observer = lab->options->observer;
-  bool admitted = index == 0 || op.code != OP_SETUP;
-  if (admitted && !lab->options->unchecked)
-    admitted = oracle_admits(lab->oracle, op);
-  if (observer && observer->operation)
-    observer->operation(observer, index, op, !admitted);
-  if (!admitted) {
-    lab->result->ops_skipped += 1;
-    return;
-  }
+  struct lab_guide *guide = lab->options->guide;
   if (lab->record)
     lab->record->ops[lab->record->count++] = op;
   lab->result->ops_run += 1;
@@ -350,6 +355,37 @@ do_operation(struct lab *lab, size_t index, struct op op)
     observer->operation_end(observer, index, op, status);
   if (!lab->options->unchecked && !lab->is_judged)
     check(lab, ORACLE_BETWEEN);
+  if (guide)
+    guide->ended(guide, index, op, status, &lab->answer);
+}
+
+/* What the guide puts in after an operation. */
+static void
+put_in(struct lab *lab, size_t index)
+{
+  struct lab_guide *guide = lab->options->guide;
+  struct op op;
+  while (guide->follows(guide, index, &op))
+    if (oracle_admits(lab->oracle, op))
+      carry_out(lab, index, op);
+}
+
+static void
+do_operation(struct lab *lab, size_t index, struct op op)
+{
+  struct lab_observer *observer = lab->options->observer;
+  bool admitted = is_admitted(lab, index, op);
+  if (observer && observer->operation)
+    observer->operation(observer, index, op, !admitted);
+  if (admitted)
+    carry_out(lab, index, op);
+  else
+    lab->result->ops_skipped += 1;
+  if (!lab->options->guide)
+    return;
+  if (op.code != OP_CLOSE)
+    put_in(lab, index);
+  lab->options->guide->settled(lab->options->guide, index, op);
 }
 
 /* ---- a run ----------------------------------------------------------- */
@@ -512,6 +548,14 @@ const struct oracle *
 lab_oracle(const struct lab *lab)
 {
   return lab->oracle;
+}
+
+enum subject_phase
+lab_phase(const struct lab *lab)
+{
+  if (!lab->instance || lab->operation == OP_CLOSE)
+    return SUBJECT_PHASE_PAUSE;
+  return lab->subject->phase(lab->instance);
 }
 
 const struct oracle_stats *

@@ -38,9 +38,28 @@ struct lab_observer {
                         enum subject_status status);
 };
 
+/* Leads a run: it may leave operations of the stream out and put others in. Not
+ * for runs without checks. */
+struct lab_guide {
+  /* Whether an operation that the oracle admits is to be performed. */
+  bool (*admits)(struct lab_guide *, size_t index, struct op op);
+  /* An operation was performed and the heap judged. answer means something
+   * where the operation is OP_OPEN. */
+  void (*ended)(struct lab_guide *, size_t index, struct op op,
+                enum subject_status status,
+                const struct subject_answer *answer);
+  /* Asked after each operation, whether performed or left out, until it is
+   * false: what is to be performed next, if the oracle admits it. It belongs
+   * to the operation: also when that has asked that the state be closed. */
+  bool (*follows)(struct lab_guide *, size_t index, struct op *ret_op);
+  /* All that belongs to the operation has been performed. */
+  void (*settled)(struct lab_guide *, size_t index, struct op op);
+};
+
 struct lab_options {
   const char *fault; /* NULL: none */
   struct lab_observer *observer;
+  struct lab_guide *guide; /* NULL: none */
   bool unchecked; /* no survey and no events judged; for benchmarks */
 };
 
@@ -67,6 +86,11 @@ void lab_run(struct lab *lab, const struct subject *subject,
 /* Of the last run; valid until the next. law is LAW_NONE if there is none. */
 const struct oracle_finding *lab_finding(const struct lab *lab);
 const struct oracle *lab_oracle(const struct lab *lab);
+/* While a run goes on, for its guide: the phase of the collector (pause while
+ * the subject opens and closes), and whether a micro-step is a whole
+ * collection. */
+enum subject_phase lab_phase(const struct lab *lab);
+bool lab_steps_are_whole(const struct lab *lab);
 /* Sums over all runs of this lab. */
 const struct oracle_stats *lab_statistics(const struct lab *lab);
 

@@ -6,4 +6,12 @@ noinst_LIBRARIES += %D%/libpenumbra_lab.a
 	%D%/lab.h \
 	%D%/lab_text.c \
 	%D%/shrink.c \
-	%D%/shrink.h
+	%D%/shrink.h \
+	%D%/twin.c \
+	%D%/twin.def \
+	%D%/twin.h \
+	%D%/twin_explain.c \
+	%D%/twin_internal.h \
+	%D%/twin_rules.c \
+	%D%/twin_rules.h \
+	%D%/twin_words.c
