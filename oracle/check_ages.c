@@ -211,6 +211,17 @@ check_at_rest(struct oracle *oracle)
   return true;
 }
 
+/* Whether a sweep, which is to take its age away, has not yet been at it. */
+static bool
+awaits_sweep(const struct oracle *oracle, const struct survey_object *object)
+{
+  uint8_t phase = oracle->survey.heap.phase;
+  return oracle->subject->traits->ages_swept &&
+         phase >= SUBJECT_PHASE_SWEEP &&
+         phase <= SUBJECT_PHASE_SWEEP_PENDING &&
+         !(object->flags & SUBJECT_OBJECT_SWEPT);
+}
+
 static bool
 check_ageless(struct oracle *oracle)
 {
@@ -219,7 +230,8 @@ check_ageless(struct oracle *oracle)
   for (uint32_t i = 0; i < survey->object_count; i++) {
     const struct survey_object *object = &survey->objects[i];
     if (object->base && object->age != SUBJECT_AGE_NEW &&
-        !(object->flags & SUBJECT_OBJECT_FIXED))
+        !(object->flags & SUBJECT_OBJECT_FIXED) &&
+        !awaits_sweep(oracle, object))
       return accuse(oracle, LAW_AGE_INCREMENTAL, i,
                     "should have no age: cycles are incremental");
   }

@@ -407,6 +407,8 @@ struct subject_traits {
   /* modes */
   bool generational;  /* has a generational mode */
   bool ages;          /* with enum subject_age; else only NEW and OLD */
+  bool ages_swept;    /* leaving the mode, and a major collection, take ages
+                       * away by a sweep; else all at once */
   uint8_t old_after;  /* minor collections until a survivor is old */
 
   /* weak tables */

@@ -451,6 +451,21 @@ test_ages_finds_ages_in_incremental_cycles(void **state)
   expect(LAW_AGE_INCREMENTAL);
 }
 
+/* Where a sweep takes them away, what it has not been at may have one. */
+static void
+test_ages_finds_ages_that_a_sweep_left(void **state)
+{
+  (void)state;
+  traits.ages = traits.ages_swept = true;
+  begin();
+  struct drawn *table = make_table();
+  pass(SUBJECT_PHASE_SWEEP);
+  table->object.age = SUBJECT_AGE_SURVIVAL;
+  expect_clean();
+  table->object.flags |= SUBJECT_OBJECT_SWEPT;
+  expect(LAW_AGE_INCREMENTAL);
+}
+
 static void
 test_ages_finds_phases_of_another_mode(void **state)
 {
@@ -731,6 +746,7 @@ main(void)
       T(ages_finds_what_does_not_grow_older),
       T(ages_finds_old_that_a_minor_collection_frees),
       T(ages_finds_ages_in_incremental_cycles),
+      T(ages_finds_ages_that_a_sweep_left),
       T(ages_finds_phases_of_another_mode),
       T(liveness_finds_young_garbage),
       T(liveness_finds_what_still_waits),

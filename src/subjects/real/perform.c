@@ -173,8 +173,7 @@ make_main(lua_State *L)
   keep(L, KEY_MAIN);
   real->running = real->main;
   lua_pushnil(real->main);
-  if (!real_start(real, real->main, 0))
-    real_assertion("the main coroutine does not start");
+  real_start(real, real->main, 0);
 }
 
 /* One closure for each number of captures, over upvalues of its own. */

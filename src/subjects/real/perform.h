@@ -200,8 +200,8 @@ enum subject_status real_perform_flow(struct subject_instance *real,
  * on the VM's main thread. false: no memory. */
 bool real_capture(struct subject_instance *real, int32_t first, int32_t count);
 /* Starts a coroutine whose stack is a function and its arguments, the driver
- * below them. */
-bool real_start(struct subject_instance *real, lua_State *coroutine,
+ * below them. There must be room. */
+void real_start(struct subject_instance *real, lua_State *coroutine,
                 int arguments);
 /* C functions that the driver calls. */
 int real_await(lua_State *L);

@@ -132,17 +132,14 @@ expect(int status, int expected)
     real_assertion("a coroutine does not do what its driver was told");
 }
 
-bool
+void
 real_start(struct subject_instance *real, lua_State *coroutine, int arguments)
 {
-  if (!real_reserve(coroutine, ROOM))
-    return false;
   push_kept(real->state, KEY_DRIVER);
   lua_xmove(real->state, coroutine, 1);
   lua_insert(coroutine, 1);
   expect(run(real, coroutine, arguments + 1), LUA_YIELD);
   lua_settop(coroutine, 0);
-  return true;
 }
 
 bool
