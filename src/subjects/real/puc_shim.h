@@ -551,6 +551,8 @@ puc_age(const GCObject *o)
 {
 #if LUA_VERSION_NUM >= 504
   return (uint8_t)(o->marked & AGEBITS);
+#elif LUA_VERSION_NUM == 502
+  return PUC_MARK(o) & 1 << OLDBIT ? SUBJECT_AGE_OLD : SUBJECT_AGE_NEW;
 #else
   (void)o;
   return SUBJECT_AGE_NEW;
