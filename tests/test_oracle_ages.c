@@ -459,10 +459,11 @@ test_ages_finds_ages_that_a_sweep_left(void **state)
   traits.ages = traits.ages_swept = true;
   begin();
   struct drawn *table = make_table();
-  pass(SUBJECT_PHASE_SWEEP);
+  enter_sweep();
   table->object.age = SUBJECT_AGE_SURVIVAL;
   expect_clean();
   table->object.flags |= SUBJECT_OBJECT_SWEPT;
+  paint(table, SUBJECT_WHITE_CURRENT);
   expect(LAW_AGE_INCREMENTAL);
 }
 
