@@ -16,27 +16,39 @@
 #include "oracle/oracle.h"
 #include "oracle/shadow.h"
 
+/* What no collection can take away now. Marks of nodes: what is reachable from
+ * the root, where an entry of a weak table leads on only while its weak sides
+ * are marked, too. It is what shadow_is_reachable() says but for what hangs
+ * from entries that a collection may take away: their strong sides. */
+struct oracle_firm {
+  uint8_t *marks;  /* owns capacity */
+  uint32_t *queue; /* owns capacity */
+  uint32_t count, capacity;
+};
+
+/* Brings firm up to date. False on no memory. */
+bool oracle_firm_take(const struct oracle *oracle, struct oracle_firm *firm);
+void oracle_firm_done(struct oracle_firm *firm);
+
 enum oracle_view_flag {
-  ORACLE_VIEW_SHOWN = 1,     /* the survey shows an object for it */
-  ORACLE_VIEW_REACHABLE = 2, /* shadow_is_reachable() */
-  ORACLE_VIEW_OWED = 4       /* its finalizer is owed */
+  ORACLE_VIEW_SHOWN = 1, /* the survey shows an object for it */
+  ORACLE_VIEW_FIRM = 2   /* as above */
 };
 
 /* A node. Sums are of shadow_hash() over the edges of its object, as the survey
  * shows them. */
 struct oracle_view {
   uint64_t firm;  /* of what no collection can take away now */
-  uint64_t loose; /* of the entries of weak tables of which a weak side is
-                   * reachable by nothing else */
+  uint64_t loose; /* of the entries of weak tables that a collection may take */
   uint8_t flags;  /* enum oracle_view_flag */
   uint8_t kind;   /* enum subject_kind; of an object that is shown, as are: */
   uint8_t colour; /* enum subject_colour */
   uint8_t age;    /* enum subject_age */
 };
 
-/* The nodes with ids below count; those above the shadow's are empty. */
-void oracle_view(const struct oracle *oracle, struct oracle_view *ret_views,
-                 uint32_t count);
+/* The nodes with ids below firm->count. */
+void oracle_view(const struct oracle *oracle, const struct oracle_firm *firm,
+                 struct oracle_view *ret_views);
 
 /* A value of the subject's as the shadow has it: an object that is bound to
  * nothing is of tag SUBJECT_OTHER. */
@@ -47,11 +59,13 @@ struct shadow_value oracle_register(const struct oracle *oracle, int32_t reg);
 /* The node whose finalizer was called last of those that run; SHADOW_ROOT if
  * none does, or it is that of an object that is bound to no node. */
 uint32_t oracle_finalizing(const struct oracle *oracle);
-/* Whether a table is weak and has an entry of which a weak side is reachable by
- * nothing else: a collection may take it away now, or has not yet. */
-bool oracle_has_loose(const struct oracle *oracle, uint32_t table);
-/* The same of one entry. */
-bool oracle_is_loose(const struct oracle *oracle, uint32_t table,
+/* Whether a collection may take away an entry of a weak table, or has not yet
+ * taken it away: a weak side is not firm. */
+bool oracle_is_loose(const struct oracle *oracle,
+                     const struct oracle_firm *firm, uint32_t table,
                      struct shadow_value key, struct shadow_value value);
+/* Whether a table has such an entry. */
+bool oracle_has_loose(const struct oracle *oracle,
+                      const struct oracle_firm *firm, uint32_t table);
 
 #endif

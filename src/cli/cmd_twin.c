@@ -94,8 +94,10 @@ static const struct argp parser = {
          "it came into play."
          "\vExit codes: 1 if they differ, or if one of them breaks a law by "
          "itself, else 2 if an input was missing or malformed, else 3 if one "
-         "could not be checked, else 0. With --random the first such stream "
-         "is made short, kept in ./penumbra-artefacts, and ends the run.",
+         "could not be checked, else 0. With --random the first stream in "
+         "which they differ is made short, kept in ./penumbra-artefacts, and "
+         "ends the run; of those that break a law the first of each law is "
+         "kept.",
 };
 
 /* ---- what parent and child share ------------------------------------- */
@@ -109,6 +111,7 @@ struct shared {
   uint64_t verdicts[TWIN_UNCHECKED + 1];
   uint64_t ended; /* streams that were compared to some operation only */
   uint64_t rows[TWIN_DIFFERENCES];
+  bool is_told[LAW_COUNT]; /* random: this law was broken, and told */
 };
 
 struct session {
@@ -323,6 +326,16 @@ is_alike(void *user, const struct stream *stream)
          result.result.law == candidate->wanted.result.law;
 }
 
+/* Whether nobody has broken this law in this session yet. */
+static bool
+is_new(struct session *session, const struct lab_result *result)
+{
+  bool was_broken = session->shared->is_told[result->law];
+
+  session->shared->is_told[result->law] = true;
+  return !was_broken;
+}
+
 /* Keeps it as bytes; the name is told with it. */
 static void
 keep(struct session *session, const struct stream *stream,
@@ -402,9 +415,9 @@ run_random(struct session *session)
     shared->is_running = true;
     twin_run(session->twin, &session->pair, &stream, &result);
     count(shared, &result);
-    is_finding = result.verdict == TWIN_DIFFERENT ||
-                 result.verdict == TWIN_BROKEN;
-    if (is_finding)
+    is_finding = result.verdict == TWIN_DIFFERENT;
+    if (is_finding || (result.verdict == TWIN_BROKEN &&
+                       is_new(session, &result.result)))
       found(session, &stream, &result);
     stream_done(&stream);
     shared->is_running = false;

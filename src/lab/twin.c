@@ -7,9 +7,10 @@
  * in an operation is counted in phases (`way'); the second subject makes
  * micro-steps until its way is as long as the first one's.
  *
- * A node floats if it became unreachable in an operation that began, ended or
- * had a micro-step while the collector marked: no collector need have seen
- * that. It floats until it is reachable again, or a full collection was made.
+ * A node floats if it ceased to be firm (oracle/view.h) in an operation that
+ * began, ended or had a micro-step while the collector marked: no collector need
+ * have seen that. It floats until it is firm again, or a full collection was
+ * made.
  */
 #include "lab/twin.h"
 
@@ -123,12 +124,12 @@ mark_nodes(struct twin_side *side, const struct oracle_view *views,
   for (uint32_t node = 0; node < count; node++) {
     struct twin_mark *mark = &side->marks[node];
     bool is_new = node >= side->mark_count;
-    bool was_reachable = is_new || mark->flags & ORACLE_VIEW_REACHABLE;
+    bool was_reachable = is_new || mark->flags & ORACLE_VIEW_FIRM;
     if (is_new)
       mark->floats = false;
     mark->flags = views[node].flags;
     mark->floated = mark->floats;
-    if (mark->flags & ORACLE_VIEW_REACHABLE || is_settled)
+    if (mark->flags & ORACLE_VIEW_FIRM || is_settled)
       mark->floats = false;
     else if (was_reachable && may_float)
       mark->floats = mark->floated = true;
@@ -136,7 +137,21 @@ mark_nodes(struct twin_side *side, const struct oracle_view *views,
   side->mark_count = count;
 }
 
-/*   firm   what is reachable, and what it holds
+/* Colour and age, without what hangs on strings: whether a store touches an old
+ * object depends on whether the string that is stored was held by the subject
+ * before. Of a coroutine, which is always to be visited again, nothing does. */
+static uint64_t
+paint_of(const struct oracle_view *view)
+{
+  bool is_old = view->age == SUBJECT_AGE_OLD ||
+                view->age == SUBJECT_AGE_TOUCHED1 ||
+                view->age == SUBJECT_AGE_TOUCHED2;
+  if (is_old && view->kind != SUBJECT_KIND_THREAD)
+    return SUBJECT_AGE_OLD;
+  return view->age + (uint64_t)view->colour * SUBJECT_AGE_COUNT;
+}
+
+/*   firm   what is firm, and what it holds
  *   loose  entries of weak tables that a collection may take
  *   live   which nodes have an object, floating ones aside
  *   paint  their colours and ages */
@@ -146,14 +161,14 @@ sum_up(struct twin_side *side, const struct oracle_view *views, uint32_t count)
   struct twin_step *now = &side->now;
   for (uint32_t node = 0; node < count; node++) {
     const struct oracle_view *view = &views[node];
-    if (view->flags & ORACLE_VIEW_REACHABLE) {
+    if (view->flags & ORACLE_VIEW_FIRM) {
       now->firm += mix(node, view->firm, view->kind);
       now->loose += mix(node, view->loose, 1);
     }
     if (!(view->flags & ORACLE_VIEW_SHOWN) || side->marks[node].floats)
       continue;
     now->live += mix(node, 1, 1);
-    now->paint += mix(node, view->colour, view->age);
+    now->paint += mix(node, paint_of(view), 2);
   }
 }
 
@@ -163,6 +178,21 @@ is_collection(struct op op)
   return op.code == OP_COLLECT;
 }
 
+/* A full collection leaves nothing that floats: but one of which the finalizer
+ * was called in it may have been at the end of its life in one subject and not
+ * in the other, with all that hangs from it. */
+static bool
+is_settling(const struct twin_side *side, struct op op)
+{
+  const struct twin_calls *calls = &side->calls;
+  if (!side->now.is_performed || !is_collection(op))
+    return false;
+  for (size_t i = side->now.calls; i < calls->count; i++)
+    if (twin_floats(side, calls->nodes[i]))
+      return false;
+  return true;
+}
+
 static void
 summarise(struct twin_side *side, struct op op)
 {
@@ -170,17 +200,22 @@ summarise(struct twin_side *side, struct op op)
   struct oracle_view *views;
   struct twin_step *now = &side->now;
   bool is_whole = lab_steps_are_whole(twin->lab);
-  uint32_t count = shadow_node_count(oracle_shadow(oracle_of(side)));
+  uint32_t count;
   bool may_float = is_marking(side->phase_before, side->was_whole) ||
                    is_marking(side->phase, is_whole) || now->micro_steps > 0;
+  if (!oracle_firm_take(oracle_of(side), &twin->firm)) {
+    twin->is_exhausted = true;
+    return;
+  }
+  count = twin->firm.count;
   views = reserve(twin, twin->views, &twin->view_capacity, count,
                   sizeof *views);
   if (!views)
     return;
   twin->views = views;
-  oracle_view(oracle_of(side), twin->views, count);
-  mark_nodes(side, twin->views, count, may_float,
-             now->is_performed && is_collection(op));
+  oracle_view(oracle_of(side), &twin->firm, twin->views);
+  now->is_settled = is_settling(side, op);
+  mark_nodes(side, twin->views, count, may_float, now->is_settled);
   if (twin->is_exhausted)
     return;
   now->phase = side->phase;
@@ -188,11 +223,17 @@ summarise(struct twin_side *side, struct op op)
   sum_up(side, twin->views, count);
 }
 
+/* goal: where the first side is. The second may be at the end of a mark of which
+ * the first has something left: that part of the way it has gone already. */
 static void
-begin_next(struct twin_side *side)
+begin_next(struct twin_side *side, const struct twin_step *goal)
 {
+  bool is_ahead = side->which == 1 &&
+                  side->phase == SUBJECT_PHASE_ENTER_ATOMIC &&
+                  goal->phase == SUBJECT_PHASE_PROPAGATE;
   side->now = (struct twin_step){.calls = side->calls.count, .row = LEFT_IN};
   side->phase_before = side->phase;
+  side->now.way = is_ahead;
   side->was_whole = lab_steps_are_whole(side->twin->lab);
   side->is_stopped_again = false;
   side->is_mine = true;
@@ -324,7 +365,7 @@ different_aspect(const struct twin *twin, struct op op,
   if (is_at_rest && has_cycles && !twin_is_between(twin, TWIN_PHASES) &&
       a->paint != b->paint)
     return "paint";
-  if (is_collection(op) && has_cycles && a->loose != b->loose)
+  if (a->is_settled && has_cycles && a->loose != b->loose)
     return "weak";
   return NULL;
 }
@@ -392,7 +433,8 @@ admits(struct lab_guide *guide, size_t index, struct op op)
     side->now.row = twin->steps[index].row;
     return false;
   }
-  row = twin_leaves_out(twin->pair, oracle_of(side), op, side->was_whole);
+  row = twin_leaves_out(twin->pair, oracle_of(side), &twin->firm, op,
+                        side->was_whole);
   side->now.row = (uint8_t)row;
   if (row != TWIN_DIFFERENCES)
     return false;
@@ -532,7 +574,7 @@ settled(struct lab_guide *guide, size_t index, struct op op)
   }
   if (side->now.row != LEFT_IN && side->which == 0 && !twin->look.is_on)
     twin->result->rows[side->now.row] += 1;
-  begin_next(side);
+  begin_next(side, &twin->steps[index]);
 }
 
 /* ---- a run ----------------------------------------------------------- */
@@ -545,6 +587,7 @@ twin_run_side(struct twin *twin, uint8_t which, struct lab_result *ret_result)
                                       .observer = &side->observer,
                                       .guide = &side->guide};
   side->calls.count = 0;
+  twin->firm.count = 0;
   side->mark_count = 0;
   side->is_over = false;
   side->phase = SUBJECT_PHASE_PAUSE;
@@ -580,6 +623,17 @@ take_verdict(struct twin *twin, uint8_t who, const struct lab_result *result)
   return false;
 }
 
+static bool
+is_no_closer(void *user, uint8_t label, struct shadow_value key,
+             struct shadow_value value)
+{
+  bool *ret_has = user;
+  (void)key;
+  (void)value;
+  *ret_has = label == SUBJECT_LABEL_TBC;
+  return !*ret_has;
+}
+
 /* What is called while the state closes. */
 static void
 compare_end(struct twin *twin, const struct lab_result *first,
@@ -587,12 +641,21 @@ compare_end(struct twin *twin, const struct lab_result *first,
 {
   size_t end = first->op_index;
   const struct twin_step *a = &twin->steps[end];
+  bool has_closers = false;
   if (first->op_index != second->op_index) {
     differ(twin, end, "end");
     return;
   }
+  shadow_visit(oracle_shadow(lab_oracle(twin->lab)), SHADOW_MAIN,
+               is_no_closer, &has_closers);
+  if (has_closers) {
+    twin->result->rows[TWIN_VALUES_AT_CLOSE] += 1;
+    twin->result->op_index = end;
+    return;
+  }
   if (twin_is_between(twin, TWIN_AT_CLOSE)) {
     twin->result->rows[TWIN_AT_CLOSE] += 1;
+    twin->result->op_index = end;
     return;
   }
   twin->result->op_index = end;
@@ -648,6 +711,7 @@ twin_free(struct twin *twin)
     free(twin->side[i].marks);
     free(twin->look.views[i]);
   }
+  oracle_firm_done(&twin->firm);
   free(twin->views);
   free(twin->stream.ops);
   free(twin->rows);

@@ -61,7 +61,7 @@ describe(struct twin_side *side, const struct oracle_view *view, uint32_t node)
     say(&text, " at ");
     say(&text, words);
   }
-  say(&text, !(view->flags & ORACLE_VIEW_REACHABLE) ? ", unreachable" : "");
+  say(&text, !(view->flags & ORACLE_VIEW_FIRM) ? ", unreachable" : "");
   say(&text, is_shown ? ", lives, " : ", is gone");
   if (is_shown) {
     say(&text, oracle_colour_text(view->colour));
@@ -104,8 +104,8 @@ find_node(const struct twin *twin, const char *aspect)
     const struct oracle_view *a = &look->views[0][node];
     const struct oracle_view *b = &look->views[1][node];
     bool is_contents = strcmp(aspect, "contents") == 0;
-    if (is_contents && ((a->flags ^ b->flags) & ORACLE_VIEW_REACHABLE ||
-                        (a->flags & ORACLE_VIEW_REACHABLE &&
+    if (is_contents && ((a->flags ^ b->flags) & ORACLE_VIEW_FIRM ||
+                        (a->flags & ORACLE_VIEW_FIRM &&
                          a->firm != b->firm)))
       return node;
     if (strcmp(aspect, "weak") == 0 && a->loose != b->loose)

@@ -26,6 +26,7 @@ struct twin_step {
   uint8_t row;      /* by which it was left out, or LEFT_IN */
   bool is_performed;
   bool is_at_rest;  /* live and paint mean something */
+  bool is_settled;  /* so does loose: a full collection was made */
 };
 
 /* A node as it was after an operation. */
@@ -82,6 +83,7 @@ struct twin {
   struct twin_side side[2];
   struct oracle_view *views; /* owns view_capacity: scratch */
   uint32_t view_capacity;
+  struct oracle_firm firm; /* of the run that goes on, after the operation */
   struct twin_look look;
   struct twin_step second;   /* the second side's operation that differs */
   size_t second_calls;  /* behind its last call */

@@ -13,6 +13,7 @@ enum { CLOSERS = 4, CLOSER_STEPS = 2 }; /* op cfunc */
 struct scene {
   const struct twin_pair *pair;
   const struct oracle *oracle;
+  const struct oracle_firm *firm;
 };
 
 static bool
@@ -73,7 +74,7 @@ table_in(const struct scene *scene, int32_t reg)
 static enum twin_difference
 whole_table(const struct scene *scene, uint32_t table)
 {
-  return oracle_has_loose(scene->oracle, table) ? TWIN_LOOSE : NONE;
+  return oracle_has_loose(scene->oracle, scene->firm, table) ? TWIN_LOOSE : NONE;
 }
 
 static enum twin_difference
@@ -83,7 +84,7 @@ entry(const struct scene *scene, uint32_t table, struct shadow_value key)
   struct shadow_value value;
   if (!shadow_lookup(shadow, table, SUBJECT_LABEL_ENTRY, key, &value))
     return NONE;
-  return oracle_is_loose(scene->oracle, table, key, value) ? TWIN_LOOSE : NONE;
+  return oracle_is_loose(scene->oracle, scene->firm, table, key, value) ? TWIN_LOOSE : NONE;
 }
 
 /* A key that is a float may be an integer to the table: then all of it is
@@ -122,13 +123,13 @@ chain(const struct scene *scene, int32_t reg, int32_t event)
     struct shadow_value metatable;
     if (at.tag != SHADOW_NODE)
       return NONE;
-    if (oracle_has_loose(scene->oracle, (uint32_t)at.bits))
+    if (oracle_has_loose(scene->oracle, scene->firm, (uint32_t)at.bits))
       return TWIN_LOOSE;
     if (!shadow_lookup(shadow, (uint32_t)at.bits, SUBJECT_LABEL_METATABLE, none,
                        &metatable) ||
         metatable.tag != SHADOW_NODE)
       return NONE;
-    if (oracle_has_loose(scene->oracle, (uint32_t)metatable.bits))
+    if (oracle_has_loose(scene->oracle, scene->firm, (uint32_t)metatable.bits))
       return TWIN_LOOSE;
     if (!key.bits || !shadow_lookup(shadow, (uint32_t)metatable.bits,
                                     SUBJECT_LABEL_ENTRY, key, &at))
@@ -163,7 +164,7 @@ length_of(const struct scene *scene, int32_t reg)
 {
   uint32_t table = table_in(scene, reg);
   struct borders borders = {0, 0};
-  if (oracle_has_loose(scene->oracle, table))
+  if (oracle_has_loose(scene->oracle, scene->firm, table))
     return TWIN_LOOSE;
   shadow_visit(oracle_shadow(scene->oracle), table, count_key, &borders);
   return borders.count == borders.largest ? NONE : TWIN_BORDERS;
@@ -204,9 +205,9 @@ access_to(const struct scene *scene, struct op op)
 
 enum twin_difference
 twin_leaves_out(const struct twin_pair *pair, const struct oracle *oracle,
-                struct op op, bool is_whole)
+                const struct oracle_firm *firm, struct op op, bool is_whole)
 {
-  const struct scene scene = {pair, oracle};
+  const struct scene scene = {pair, oracle, firm};
   switch ((enum op_code)op.code) {
   case OP_RESTART:
     return TWIN_WEIGHT;

@@ -10,12 +10,14 @@
 #include <stdbool.h>
 
 #include "lab/twin.h"
-#include "oracle/oracle.h"
+#include "oracle/view.h"
 
 /* The row by which op is left out; TWIN_DIFFERENCES: by none. op is admitted
- * by the oracle. is_whole: a micro-step is a whole collection as things are. */
+ * by the oracle. is_whole: a micro-step is a whole collection as things are. firm was taken after the
+ * operation before. */
 enum twin_difference twin_leaves_out(const struct twin_pair *pair,
-                                     const struct oracle *oracle, struct op op,
-                                     bool is_whole);
+                                     const struct oracle *oracle,
+                                     const struct oracle_firm *firm,
+                                     struct op op, bool is_whole);
 
 #endif
