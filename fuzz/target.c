@@ -17,6 +17,7 @@
 
 #include "lab/lab.h"
 #include "ops/ops.h"
+#include "report/known.h"
 #include "report/summary.h"
 #include "subject.h"
 
@@ -24,6 +25,8 @@ enum { COULD_NOT_CHECK = 3 };
 
 static const struct subject *subject;
 static const char *fault; /* borrows; NULL: none */
+static const char *known_folder; /* borrows; NULL: none */
+static struct known known;
 static bool runs_twice;
 static struct lab *lab;
 static struct summary own_summary;
@@ -135,6 +138,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
     give_up(name, "no such subject in this build");
   if (fault && !has_fault(fault))
     give_up(fault, "no such fault in this build");
+  if (known_folder && !known_read(known_folder, subject->name, &known))
+    give_up(known_folder, strerror(errno));
   runs_twice = twice && strcmp(twice, "1") == 0;
   lab = lab_new();
   if (!lab)
@@ -221,8 +226,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       memcpy(summary->input, data, size);
     summary->input_size = size;
     run(&stream, &result);
-    if (result.verdict == LAB_BROKEN)
-      die(&result);
+    if (result.verdict == LAB_BROKEN) {
+      if (!known_meet(&known, result.signature))
+        die(&result);
+      summary->known++;
+    }
     if (runs_twice)
       run_again(&stream, &result);
     summary->input_size = 0;

@@ -8,6 +8,8 @@
  *   --subject=NAME  another subject than the target's
  *   --fault=NAME    a seeded fault of the subject
  *   --stats=FILE    keep the counters of report/summary.h in FILE
+ *   --known=DIR     the findings that are kept in DIR (report/known.h) are
+ *                   counted and are no findings
  *
  * With PENUMBRA_TWICE=1 in the environment each input runs twice, and the
  * hashes of the two traces must agree.

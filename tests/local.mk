@@ -110,6 +110,7 @@ shell_tests = \
 	%D%/canary.bats \
 	%D%/cli.bats \
 	%D%/corpus.bats \
+	%D%/mutate.bats \
 	%D%/readme.bats \
 	%D%/replay.bats
 
@@ -133,7 +134,7 @@ if FUZZING
 	'$(srcdir)/tests/bench-fuzz' '$(abs_top_builddir)'
 endif
 
-EXTRA_DIST += %D%/bench-fuzz %D%/coverage
+EXTRA_DIST += %D%/bench-fuzz %D%/coverage %D%/mutate
 
 # Two figures from two builds, since each is of what the other has not: without
 # faults, of the collector by the corpus; with them, which a build in

@@ -8,9 +8,9 @@
  * micro-steps until its way is as long as the first one's.
  *
  * A node floats if it ceased to be firm (oracle/view.h) in an operation that
- * began, ended or had a micro-step while the collector marked: no collector need
- * have seen that. It floats until it is firm again, or a full collection was
- * made.
+ * began, ended or had a micro-step while the collector marked: no collector
+ * need have seen that. It floats until it is firm again, or a full collection
+ * was made.
  */
 #include "lab/twin.h"
 
@@ -223,8 +223,9 @@ summarise(struct twin_side *side, struct op op)
   sum_up(side, twin->views, count);
 }
 
-/* goal: where the first side is. The second may be at the end of a mark of which
- * the first has something left: that part of the way it has gone already. */
+/* goal: where the first side is. The second may be at the end of a mark of
+ * which the first has something left: that part of the way it has gone
+ * already. */
 static void
 begin_next(struct twin_side *side, const struct twin_step *goal)
 {

@@ -74,7 +74,8 @@ table_in(const struct scene *scene, int32_t reg)
 static enum twin_difference
 whole_table(const struct scene *scene, uint32_t table)
 {
-  return oracle_has_loose(scene->oracle, scene->firm, table) ? TWIN_LOOSE : NONE;
+  return oracle_has_loose(scene->oracle, scene->firm, table) ? TWIN_LOOSE
+                                                              : NONE;
 }
 
 static enum twin_difference
@@ -84,7 +85,9 @@ entry(const struct scene *scene, uint32_t table, struct shadow_value key)
   struct shadow_value value;
   if (!shadow_lookup(shadow, table, SUBJECT_LABEL_ENTRY, key, &value))
     return NONE;
-  return oracle_is_loose(scene->oracle, scene->firm, table, key, value) ? TWIN_LOOSE : NONE;
+  return oracle_is_loose(scene->oracle, scene->firm, table, key, value)
+             ? TWIN_LOOSE
+             : NONE;
 }
 
 /* A key that is a float may be an integer to the table: then all of it is

@@ -13,8 +13,8 @@
 #include "oracle/view.h"
 
 /* The row by which op is left out; TWIN_DIFFERENCES: by none. op is admitted
- * by the oracle. is_whole: a micro-step is a whole collection as things are. firm was taken after the
- * operation before. */
+ * by the oracle. firm was taken after the operation before. is_whole: a
+ * micro-step is a whole collection as things are. */
 enum twin_difference twin_leaves_out(const struct twin_pair *pair,
                                      const struct oracle *oracle,
                                      const struct oracle_firm *firm,

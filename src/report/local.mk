@@ -5,6 +5,8 @@ noinst_LIBRARIES += %D%/libpenumbra_report.a
 	%D%/event.c \
 	%D%/history.c \
 	%D%/json.h \
+	%D%/known.c \
+	%D%/known.h \
 	%D%/report.h \
 	%D%/report_json.c \
 	%D%/report_stats.c \

@@ -21,6 +21,7 @@ summary_add(struct summary *sum, const struct summary *part)
   sum->clean += part->clean;
   sum->broken += part->broken;
   sum->unchecked += part->unchecked;
+  sum->known += part->known;
   oracle_stats_add(&sum->oracle, &part->oracle);
 }
 
@@ -127,6 +128,9 @@ summary_print(FILE *stream, const struct summary *sum, double seconds)
           number(sum->oracle.objects).text, number(sum->oracle.edges).text);
   fprintf(stream, "    verdicts        %16s   clean, %s unchecked\n",
           number(sum->clean).text, number(sum->unchecked).text);
+  if (sum->known)
+    fprintf(stream, "    known           %16s   times a known finding\n",
+            number(sum->known).text);
   print_laws(stream, &sum->oracle);
   print_phases(stream, &sum->oracle);
   print_colours(stream, &sum->oracle);

@@ -31,6 +31,7 @@ struct summary {
   uint64_t skipped;
   uint64_t micro_steps;
   uint64_t clean, broken, unchecked;
+  uint64_t known; /* of the broken ones: known findings */
   struct oracle_stats oracle;
   uint64_t input_size; /* bytes of input; 0 between two inputs */
   uint8_t input[SUMMARY_INPUT_MAX];
