@@ -6,9 +6,9 @@
  * nothing; they are CPU time, so that a busy machine counts less.
  *
  * The load: generated streams behind a prologue that makes the heap one of
- * about 100 objects, the subject's own counted; skipped operations are taken out beforehand, so that the
- * unchecked run performs exactly the same ones. Streams that show a finding are
- * passed over: real collectors have some.
+ * about 100 objects, the subject's own counted; skipped operations are taken
+ * out beforehand, so that the unchecked run performs exactly the same ones.
+ * Streams that show a finding are passed over: real collectors have some.
  *
  * bench [SUBJECT...]: all that this build has without one.
  */
