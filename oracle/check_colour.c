@@ -128,12 +128,26 @@ is_swept(const struct oracle *oracle, const struct survey_object *object)
   }
 }
 
+/* Where generational cycles know no ages but old and not old a sweep ends at
+ * what is old: the open upvalues of an old coroutine, which are swept with it
+ * and are in no list, keep their colour. */
+static bool
+awaits_its_coroutine(const struct oracle *oracle,
+                     const struct survey_object *object)
+{
+  return oracle->subject->traits->generational &&
+         !oracle->subject->traits->ages && oracle->survey.heap.by_age &&
+         object->flags & SUBJECT_OBJECT_OPEN &&
+         object->list == SUBJECT_LIST_NONE;
+}
+
 static bool
 judge_other_white(struct oracle *oracle, uint32_t index,
                   const struct survey_object *object)
 {
   uint8_t phase = oracle->survey.heap.phase;
-  if (object->flags & SUBJECT_OBJECT_FIXED)
+  if (object->flags & SUBJECT_OBJECT_FIXED ||
+      awaits_its_coroutine(oracle, object))
     return true;
   if (!check_is_sweep(phase))
     return accuse(oracle, LAW_OTHER_WHITE, index,

@@ -95,12 +95,17 @@ accuse_target(struct oracle *oracle, uint32_t object,
 }
 
 /* Between generational collections what is old is black for good: there the
- * laws of ages say what it may refer to. */
+ * laws of ages say what it may refer to [T]. What waits for its finalizer and
+ * is not swept [T] is still black when the next mark begins. */
 static bool
-keeps_white_out(const struct survey *survey, const struct survey_object *parent)
+keeps_white_out(const struct oracle *oracle, const struct survey_object *parent)
 {
+  const struct survey *survey = &oracle->survey;
+  const struct subject_traits *traits = oracle->subject->traits;
   return survey->keeps && parent->colour == SUBJECT_BLACK &&
-         !(survey->heap.by_age && parent->age > SUBJECT_AGE_SURVIVAL);
+         !(survey->heap.by_age && traits->ages &&
+           parent->age > SUBJECT_AGE_SURVIVAL) &&
+         !(parent->list == SUBJECT_LIST_PENDING && !traits->pending_swept);
 }
 
 /* A weak side that is dead, or the value of an ephemeron. */
@@ -131,7 +136,7 @@ accuse_colour(struct oracle *oracle, uint32_t object,
   struct subject_value target = is_key ? edge->key : edge->value;
   const struct survey_object *parent = &oracle->survey.objects[object];
   uint8_t strength = is_key ? edge->key_strength : edge->value_strength;
-  bool is_kept = keeps_white_out(&oracle->survey, parent) &&
+  bool is_kept = keeps_white_out(oracle, parent) &&
                  strength != SUBJECT_LATE;
   enum law law =
       is_kept ? LAW_BLACK_TO_WHITE : law_of(edge, LAW_LIVE_TO_DEAD);
@@ -266,10 +271,9 @@ pass_object(struct pass *pass, uint32_t object, uint32_t node,
 static void
 forbid(struct pass *pass, const struct survey_object *parent)
 {
-  const struct survey *survey = &pass->oracle->survey;
   unsigned forbidden = COLOUR(WHITE_OTHER) | 1u << BLOCK_SHADE_PART;
   pass->forbidden[SUBJECT_LATE] = forbidden;
-  if (keeps_white_out(survey, parent)) {
+  if (keeps_white_out(pass->oracle, parent)) {
     forbidden |= COLOUR(WHITE_CURRENT);
     pass->from_black = true;
   }

@@ -127,14 +127,17 @@ check_death(struct oracle *oracle, const struct oracle_death *death)
 /* An operation that changes the shadow is followed first: what it made
  * unreachable may die in it. What is not held at the moment, by what finalizers
  * have done so far, may die whatever comes later. All other deaths are judged
- * at once. */
+ * at once; but where weak tables are cleared untold, what is held may have been
+ * held by an entry that has gone since. */
 static void
 on_bound_death(struct oracle *oracle, const struct oracle_death *death)
 {
+  bool is_untold = oracle->in_operation && !oracle_is_told(oracle) &&
+                   shadow_has_weak_tables(oracle->shadow);
   if (oracle->stage != ORACLE_RUNNING)
     return;
   shadow_reach(oracle->shadow);
-  if (!oracle_is_mutator(oracle))
+  if (!oracle_is_mutator(oracle) && !is_untold)
     check_death(oracle, death);
   else if (shadow_is_held(oracle->shadow, death->node))
     keep_death(oracle, death);

@@ -322,7 +322,13 @@ oracle_operation_end(struct oracle *oracle, enum subject_status status,
       !check_finalizers_end(oracle, status))
     return;
   if (op_infos[code].flags & OP_STEERS) {
-    follow_steering(oracle, status, answer); /* deaths were judged */
+    if (oracle->death_count) {
+      follow_clearings(oracle);
+      if (!oracle_is_over(oracle))
+        judge_deaths(oracle);
+    }
+    if (!oracle_is_over(oracle))
+      follow_steering(oracle, status, answer);
     oracle->collected = (code == OP_COLLECT ||
                          (code == OP_MINOR && oracle->op.a > 0)) &&
                         status == SUBJECT_DONE;
