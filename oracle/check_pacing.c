@@ -44,6 +44,7 @@
 
 enum {
   PERCENT = 100,
+  FLOATING_MAX = 396800, /* the largest that FORM_FLOATING can keep */
   STEP_SIZE_LOG2_MAX = 40, /* beyond it no step ends before its cycle */
   BAD_CYCLES = 2 /* over an unchanged heap the second one does no more work
                   * than the first */
@@ -691,6 +692,8 @@ reads_back(const struct subject_parameter *kept, uint64_t value)
   case SUBJECT_FORM_BYTE:
     return value / kept->granule % 256 * kept->granule;
   case SUBJECT_FORM_FLOATING: {
+    if (value > FLOATING_MAX)
+      value = FLOATING_MAX;
     uint64_t scaled = (value * 128 + PERCENT - 1) / PERCENT;
     unsigned shift = 0;
     while (scaled >> shift >= 32)

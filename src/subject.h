@@ -364,7 +364,8 @@ enum subject_form {
   SUBJECT_FORM_WHOLE,   /* as it is */
   SUBJECT_FORM_BYTE,    /* value / granule, of which the lowest byte stays */
   SUBJECT_FORM_FLOATING /* 128ths of a percent, rounded up, of which the five
-                         * leading bits stay; reads back rounded down */
+                         * leading bits stay; reads back rounded down; at most
+                         * 396800 */
 };
 
 struct subject_parameter {

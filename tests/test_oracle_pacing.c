@@ -147,6 +147,7 @@ test_parameter_reads_back_by_its_form(void **state)
   set_parameter(OP_PARAMETER_PAUSE, 250, 250);
   set_parameter(OP_PARAMETER_PAUSE, 9600, 9600);
   set_parameter(OP_PARAMETER_PAUSE, 20, 20);
+  set_parameter(OP_PARAMETER_PAUSE, 1040384, 396800);
   expect_none();
   set_parameter(OP_PARAMETER_PAUSE, 20, 200);
   expect_finding(LAW_PACING_PARAMETER);

@@ -206,6 +206,15 @@ luaC_changemode(lua_State *L, int mode)
     raw_changemode(L, mode);
     return;
   }
+  /* What entering does first, so that the end of the cycle under way is told
+   * as its own steps. */
+#if LUA_VERSION_NUM == 504
+  if (shall_be)
+    luaC_runtilstate(L, bitmask(GCSpause));
+#elif LUA_VERSION_NUM >= 505
+  if (shall_be)
+    luaC_runtilstate(L, GCSpause, 1);
+#endif
   bool is_told = step_begins();
   real_tell(real_instance, SUBJECT_EVENT_MODE, 0,
             shall_be ? OP_MODE_GENERATIONAL : OP_MODE_INCREMENTAL);
