@@ -333,7 +333,8 @@ judge_moment(struct oracle *oracle, uint64_t base)
   if (it->depth && !oracle->subject->traits->finalizer_steps)
     return accuse_base(oracle, LAW_FINALIZERS_MOMENT, base,
                        "is called inside another one");
-  if (oracle->in_operation && !it->may_call)
+  /* Who is entered by a protected call may look there whether work is due. */
+  if (oracle->in_operation && !it->may_call && oracle_is_told(oracle))
     return accuse_base(oracle, LAW_FINALIZERS_MOMENT, base,
                        "is called in an operation that runs no collector");
   return true;
