@@ -19,6 +19,9 @@ AM_TESTS_ENVIRONMENT = \
 	MANDOC='$(MANDOC)'; export MANDOC; \
 	VALGRIND='$(VALGRIND)'; export VALGRIND; \
 	PENUMBRA_SANITIZERS='$(enable_sanitizers)'; export PENUMBRA_SANITIZERS; \
+	PENUMBRA_REAL='@real_list@'; export PENUMBRA_REAL; \
+	PENUMBRA_REAL_RECORDED='@real_recorded@'; \
+	export PENUMBRA_REAL_RECORDED; \
 	PENUMBRA_FUZZING='$(enable_fuzzing)'; export PENUMBRA_FUZZING; \
 	PENUMBRA_HAS_FAULTS='$(enable_faults)'; export PENUMBRA_HAS_FAULTS;
 
@@ -110,8 +113,10 @@ shell_tests = \
 	%D%/canary.bats \
 	%D%/cli.bats \
 	%D%/corpus.bats \
+	%D%/fetch.bats \
 	%D%/mutate.bats \
 	%D%/readme.bats \
+	%D%/real.bats \
 	%D%/replay.bats
 
 EXTRA_DIST += $(shell_tests)

@@ -4,10 +4,10 @@ dnl Which real collectors are verified. All output goes below
 dnl src/subjects/real in the build folder: the trees that were unpacked, the
 dnl list of subjects that the registry includes, and the makefile's rules.
 
-dnl PENUMBRA_REAL
-dnl Sets real_summary; defines the conditional REAL; substitutes real_objects
-dnl and real_targets (files) and the rules that make them.
-AC_DEFUN([PENUMBRA_REAL], [
+dnl PENUMBRA_REAL_OPTIONS
+dnl Reads the options; what is wrong with one ends configure, at once. Sets
+dnl with_real_lua, real_given_names, and real_trees (lines: NAME FOLDER).
+AC_DEFUN([PENUMBRA_REAL_OPTIONS], [
 AC_ARG_WITH([real-lua],
   [AS_HELP_STRING([--with-real-lua@<:@=auto|no@:>@],
     [verify real PUC Lua and LuaJIT: those whose sources
@@ -23,12 +23,6 @@ AS_CASE([$with_real_lua],
   [auto|no], [],
   [AC_MSG_ERROR([--with-real-lua is auto or no, not '$with_real_lua'])])
 
-dnl Those of the fetched trees that the adapter knows.
-real_ready="puc51 puc52 puc53 puc544 puc54 puc55 ljit"
-real_folder=src/subjects/real
-real_sources=$srcdir/$real_folder
-real_list= real_missing= real_unrecorded=
-real_trees= # lines: NAME FOLDER
 dnl The option can be repeated, so autoconf's variable has only the last one.
 real_given=`eval "set x $ac_configure_args" && shift
   for argument; do
@@ -37,6 +31,43 @@ real_given=`eval "set x $ac_configure_args" && shift
     --with-lua | --with-lua=*) printf '%s\n' "$argument" ;;
     esac
   done`
+real_trees= real_given_names=
+real_save_IFS=$IFS
+IFS='
+'
+for real_one in $real_given; do
+  IFS=$real_save_IFS
+  real_name=`AS_ECHO(["$real_one"]) | sed 's/=.*//'`
+  real_tree=`AS_ECHO(["$real_one"]) | sed 's/^[[^=]]*=//'`
+  AS_CASE([$real_name],
+    [--with-lua*|''|[[0-9]]*|*[[!A-Za-z0-9_]]*],
+      [AC_MSG_ERROR([--with-lua is NAME=DIR, NAME a C identifier: '$real_one'])],
+    [lua5[[0-5]]|luajit|canary|real],
+      [AC_MSG_ERROR([--with-lua=$real_one: that name is taken])])
+  AS_CASE([" $real_given_names "], [*" $real_name "*],
+    [AC_MSG_ERROR([--with-lua=$real_one: $real_name was given before])])
+  AS_CASE([$real_tree],
+    [/*], [],
+    [real_tree=`pwd`/$real_tree])
+  AS_CASE([$real_tree], [*[[!A-Za-z0-9_./+~,:@-]]*],
+    [AC_MSG_ERROR([--with-lua=$real_one: a makefile cannot hold that name])])
+  AS_IF([test -f "$real_tree/lua.h" || test -f "$real_tree/src/lua.h"], [],
+    [AC_MSG_ERROR([--with-lua=$real_one: no lua.h in that folder or its src/])])
+  real_given_names="$real_given_names $real_name"
+  real_trees="$real_trees$real_name $real_tree
+"
+done
+IFS=$real_save_IFS
+])
+
+dnl PENUMBRA_REAL
+dnl Sets real_summary; defines the conditional REAL; substitutes real_list and
+dnl real_recorded (subjects: all, and those that must pass the tests),
+dnl real_objects and real_targets (files) and the rules that make them.
+AC_DEFUN([PENUMBRA_REAL], [
+real_folder=src/subjects/real
+real_sources=$srcdir/$real_folder
+real_list= real_missing= real_recorded=
 AS_MKDIR_P([$real_folder])
 
 AC_CHECK_TOOL([LD], [ld])
@@ -54,28 +85,10 @@ AS_IF([test "x$with_real_lua" = xauto],
 PENUMBRA_REAL_RULES
 ])
 
-dnl Takes the trees of --with-lua; what is wrong with one ends configure.
+dnl Takes the trees of --with-lua.
 AC_DEFUN([PENUMBRA_REAL_GIVEN], [
-real_save_IFS=$IFS
-IFS='
-'
-for real_one in $real_given; do
-  IFS=$real_save_IFS
-  real_name=`AS_ECHO(["$real_one"]) | sed 's/=.*//'`
-  real_tree=`AS_ECHO(["$real_one"]) | sed 's/^[[^=]]*=//'`
-  AS_CASE([$real_name],
-    [--with-lua*|''|[[0-9]]*|*[[!A-Za-z0-9_]]*],
-      [AC_MSG_ERROR([--with-lua is NAME=DIR, NAME a C identifier: '$real_one'])],
-    [lua50|lua51|lua52|lua53|lua54|lua55|luajit|canary|real],
-      [AC_MSG_ERROR([--with-lua=$real_one: that name is taken])])
-  AS_CASE([" $real_list "], [*" $real_name "*],
-    [AC_MSG_ERROR([--with-lua=$real_one: $real_name was given before])])
-  AS_CASE([$real_tree],
-    [/*], [],
-    ['~/'*], [real_tree=$HOME/`AS_ECHO(["$real_tree"]) | sed 's,^~/,,'`],
-    [real_tree=`pwd`/$real_tree])
-  AS_CASE([$real_tree], [*[[!A-Za-z0-9_./+~,:@-]]*],
-    [AC_MSG_ERROR([--with-lua=$real_one: a makefile cannot hold that name])])
+for real_name in $real_given_names; do
+  real_tree=`AS_ECHO(["$real_trees"]) | sed -n "s/^$real_name //p"`
   AS_IF([test "$real_tools" = no],
     [AC_MSG_ERROR([--with-lua needs ld and objcopy])])
   AC_MSG_CHECKING([what Lua is in $real_tree])
@@ -84,19 +97,16 @@ for real_one in $real_given; do
     real_is_tree=no
   AS_IF([test $real_is_tree = no],
     [AC_MSG_RESULT([none])
-     AC_MSG_ERROR([--with-lua=$real_one: $real_about])])
+     AC_MSG_ERROR([--with-lua=$real_name=$real_tree: $real_about])])
   real_about=`AS_ECHO(["$real_about"]) | sed 1q`
   AC_MSG_RESULT([$real_about])
   PENUMBRA_REAL_TAKE([$real_about])
 done
-IFS=$real_save_IFS
 ])
 
 dnl PENUMBRA_REAL_TAKE(ABOUT)
 AC_DEFUN([PENUMBRA_REAL_TAKE], [
 real_list="$real_list $real_name"
-real_trees="$real_trees$real_name $real_tree
-"
 real_summary="$real_summary
                 $real_name: $1"
 ])
@@ -106,9 +116,9 @@ dnl build; no other failure is ours.
 AC_DEFUN([PENUMBRA_REAL_FETCHED], [
 for real_name in `$SHELL $real_sources/fetch --subjects`; do
   AS_CASE([" $real_list "], [*" $real_name "*], [continue])
-  dnl For as long as the adapter does not know all versions.
-  AS_CASE([" $real_ready "], [*" $real_name "*], [], [continue])
   real_tree=`pwd`/$real_folder/trees/$real_name
+  real_trees="$real_trees$real_name $real_tree
+"
   AC_MSG_CHECKING([for the sources of $real_name])
   AS_IF([test "$real_tools" = no],
     [real_about=
@@ -127,12 +137,12 @@ for real_name in `$SHELL $real_sources/fetch --subjects`; do
               "$real_tree" $real_name $real_folder/probe.o \
               >&AS_MESSAGE_LOG_FD 2>&1],
          [AC_MSG_RESULT([yes])
-          real_unrecorded="$real_unrecorded $real_name"
           PENUMBRA_REAL_TAKE([$real_version, which is not recorded])],
          [AC_MSG_RESULT([no])
           real_missing="$real_missing $real_name"])
        rm -rf $real_folder/probe.o $real_folder/probe.o.parts],
-    [PENUMBRA_REAL_TAKE([$real_version])])
+    [real_recorded="$real_recorded $real_name"
+     PENUMBRA_REAL_TAKE([$real_version])])
 done
 ])
 
@@ -165,7 +175,7 @@ AS_IF([test -n "$real_missing"],
                 missing:$real_missing (see src/subjects/real/fetch)"])
 AS_IF([test -z "$real_summary"], [real_summary=" none"])
 AC_SUBST([real_list])
-AC_SUBST([real_unrecorded])
+AC_SUBST([real_recorded])
 AC_SUBST([real_objects])
 AC_SUBST([real_targets])
 AC_SUBST_FILE([real_rules])
