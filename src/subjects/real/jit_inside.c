@@ -75,6 +75,8 @@ real_push_pcall(lua_State *L)
   lua_pop(L, 1);
   lua_pushnil(L);
   lua_setfield(L, LUA_REGISTRYINDEX, "_LOADED");
+  lua_pushnil(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, "_PRELOAD");
 }
 
 /* ---- parameters ------------------------------------------------------ */

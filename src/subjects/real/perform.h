@@ -18,9 +18,8 @@
 #define REAL_OLD_API 0
 #endif
 
-#ifdef LUA_JITLIBNAME
-#define REAL_JIT 1
-#else
+/* Whether the tree is LuaJIT's: by the build. */
+#ifndef REAL_JIT
 #define REAL_JIT 0
 #endif
 
