@@ -99,6 +99,8 @@ take_option(const char *argument)
     fault = value;
   } else if ((value = option_value(argument, "--stats="))) {
     map_summary(value);
+  } else if ((value = option_value(argument, "--known="))) {
+    known_folder = value;
   } else {
     return false;
   }

@@ -38,3 +38,17 @@ setup() {
   run -3 "$build/fuzz/fuzz_canary" "$seed"
   [[ $output == *"drop-table-barrier: no such fault in this build"* ]]
 }
+
+@test "a target passes what is known, and nothing else" {
+  [ "$PENUMBRA_HAS_FAULTS" != no ] || skip "built without faults"
+  run ! "$build/fuzz/fuzz_canary" "$seed"
+  signature=$(sed -n 's/^penumbra: .*, signature //p' <<<"$output")
+  mkdir known
+  printf '# subjects: lua54\n# signature: %s\n' "$signature" >known/it.pen
+  run -0 "$build/fuzz/fuzz_canary" --known=known "$seed"
+  printf '# subjects: lua54\n# signature: %s\n' "${signature%|*}|close" \
+    >known/it.pen
+  run ! "$build/fuzz/fuzz_canary" --known=known "$seed"
+  [ "$status" -ne 2 ] && [ "$status" -ne 3 ]
+  run -3 "$build/fuzz/fuzz_canary" --known=nowhere "$seed"
+}

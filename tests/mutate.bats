@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # The tool that deletes one call at a time: which calls it finds, and what it
-# leaves when it deletes one. The builds and the fuzzing are not tried here.
+# leaves when it deletes one; and that a barrier which real 5.4 lacks is found.
 
 bats_require_minimum_version 1.5.0
 
@@ -61,11 +61,30 @@ END
 }
 
 @test "mutate: bad usage" {
-  run -2 "$mutate" tree
+  run -2 "$mutate"
+  run -2 "$mutate" tree barrier more
+  run -2 "$mutate" -n 5 tree barrier
+  [[ $output == *'no C identifier'* ]]
+  run -2 "$mutate" -b nowhere tree barrier
+  [[ $output == *'no folder for -b'* ]]
   run -2 "$mutate" -t x tree barrier
   [[ $output == *'whole numbers'* ]]
   run -2 "$mutate" nowhere barrier
   [[ $output == *'no folder'* ]]
   run -2 "$mutate" -d a.c:2 tree barrier
   [[ $output == *'no such site'* ]]
+}
+
+@test "mutate: what real 5.4 breaks without one barrier is found" {
+  [ "$PENUMBRA_FUZZING" != no ] || skip "built without libFuzzer"
+  real=$abs_top_builddir/src/subjects/real/trees/puc54
+  [ -d "$real" ] || skip "there are no sources of 5.4"
+  site=$("$mutate" -l "$real" |
+    awk '$2 == "lua_setmetatable" { print $1; exit }')
+  [ -n "$site" ]
+  run -0 "$mutate" -K -t 20 -b "$abs_top_builddir" -n puc54 -s "$site" "$real"
+  [ "$(cut -f 1-5 mutate.tsv)" = "$(printf '%s\t%s\t%s\t%s\t%s' "$site" \
+    lua_setmetatable luaC_objbarrier caught tricolour.black-to-white)" ]
+  run -0 "$mutate" -K -t 20 -b "$abs_top_builddir" -n puc54 -s "$site" "$real"
+  [ "$(wc -l <mutate.tsv)" -eq 1 ]
 }
