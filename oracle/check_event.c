@@ -95,6 +95,16 @@ check_same_cycle(struct oracle *oracle, const struct oracle_death *death)
   return false;
 }
 
+/* Where a table with weak keys holds its values [T] and it is not told which
+ * entries are removed: nothing but such entries, of keys that are dead, may
+ * have held the node. */
+static bool
+may_be_cut_off(const struct oracle *oracle, uint32_t node)
+{
+  return !oracle_is_told(oracle) && !oracle->subject->traits->ephemerons &&
+         !shadow_is_held_by_keys(oracle->shadow, node);
+}
+
 bool
 check_death(struct oracle *oracle, const struct oracle_death *death)
 {
@@ -104,7 +114,8 @@ check_death(struct oracle *oracle, const struct oracle_death *death)
   if (shadow_is_held(oracle->shadow, death->node) &&
       !shadow_is_reachable(oracle->shadow, death->node))
     check_give_up_unseen(oracle);
-  if (!shadow_is_held(oracle->shadow, death->node))
+  if (!shadow_is_held(oracle->shadow, death->node) ||
+      may_be_cut_off(oracle, death->node))
     return true;
   bool is_reachable = shadow_is_reachable(oracle->shadow, death->node);
   if (!is_reachable && shadow_marking(oracle->shadow, death->node))

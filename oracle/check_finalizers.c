@@ -571,7 +571,9 @@ void
 check_finalizers_begin(struct oracle *oracle, struct op op)
 {
   struct oracle_finalizers *it = &oracle->finalizers;
-  it->may_call = may_call(oracle, op);
+  /* Of a subject that does not tell of births it is not known what an operation
+   * needs besides. */
+  it->may_call = !oracle_is_told(oracle) || may_call(oracle, op);
   it->calls_before = it->calls;
   it->waited = is_waiting(it);
   it->batch_before = it->batch;
@@ -663,9 +665,16 @@ accuse_unmarked(struct oracle *oracle)
   return true;
 }
 
-/* What cannot be called is owed no more once it is no longer marked; a subject
- * that does not tell of lists does it unseen. So it is with what was dead while
- * it had no finalizer [T]. */
+/* A subject that does not tell of lists may have passed over it: it cannot be
+ * called, or there was no memory for the call. */
+static bool
+may_be_passed_over(const struct oracle *oracle, uint32_t node)
+{
+  return !is_callable(oracle, node) ||
+         (oracle->refused && shadow_has_lapsed(oracle->shadow, node));
+}
+
+/* What was passed over is owed no more once it is no longer marked. */
 static void
 forget_uncallable(struct oracle *oracle)
 {
@@ -676,7 +685,7 @@ forget_uncallable(struct oracle *oracle)
   for (uint32_t i = shadow_owed(oracle->shadow, &ids); i-- > 0;) {
     uint32_t block = bind_block(&oracle->binding, ids[i]);
     const struct block_view *view = &oracle->blocks.views[block];
-    if (is_callable(oracle, ids[i]) || !block ||
+    if (!may_be_passed_over(oracle, ids[i]) || !block ||
         view->survey != survey->stamp ||
         survey->objects[view->object].flags & SUBJECT_OBJECT_MARKED)
       continue;
@@ -693,7 +702,7 @@ check_give_up_unseen(struct oracle *oracle)
   if (oracle_is_told(oracle))
     return;
   for (uint32_t i = shadow_owed(oracle->shadow, &ids); i-- > 0;) {
-    if (is_callable(oracle, ids[i]) ||
+    if (!may_be_passed_over(oracle, ids[i]) ||
         !shadow_has_lapsed(oracle->shadow, ids[i]))
       continue;
     shadow_finalizer_begin(oracle->shadow, ids[i]);

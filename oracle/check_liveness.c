@@ -115,6 +115,16 @@ judge_entries(struct oracle *oracle)
   return true;
 }
 
+/* Where a cycle that was given up has met a closure over an open upvalue, the
+ * next one takes that as met [T]: what it has is kept once more though closure
+ * and coroutine are dead. */
+static bool
+may_linger(const struct oracle *oracle, uint32_t node)
+{
+  return oracle->subject->traits->upvalues_linger &&
+         shadow_is_behind_upvalue(oracle->shadow, node);
+}
+
 static bool
 judge_node(struct oracle *oracle, uint32_t object, uint32_t node)
 {
@@ -128,7 +138,8 @@ judge_node(struct oracle *oracle, uint32_t object, uint32_t node)
       shadow_is_doubtful(oracle->shadow, node))
     return true;
   record->survived += 1;
-  if (record->survived < cycles)
+  if (record->survived < cycles ||
+      (record->survived == cycles && may_linger(oracle, node)))
     return true;
   if (!judge_entries(oracle))
     return false;
@@ -259,6 +270,9 @@ judge_rest(struct oracle *oracle)
     struct block *record = &oracle->blocks.records[survey->objects[i].block];
     if (survey->reached[i])
       continue;
+    if (is_minor(oracle) && !oracle->subject->traits->ages &&
+        survey->objects[i].flags & SUBJECT_OBJECT_OPEN)
+      continue; /* of a coroutine that minor collections do not sweep */
     if (is_minor(oracle))
       return accuse_rest(oracle, LAW_LIVENESS_MINOR, i, "a minor collection");
     record->survived += 1;

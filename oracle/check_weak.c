@@ -45,6 +45,19 @@ check_is_alive_key(const struct oracle *oracle, struct shadow_value key)
          shadow_stayed_held(oracle->shadow, (uint32_t)key.bits);
 }
 
+/* Once a userdata has been found dead it leaves the values of weak tables [T],
+ * also of those whose keys alone are weak. */
+static bool
+is_dropped(const struct oracle *oracle, struct shadow_value value)
+{
+  const struct shadow *shadow = oracle->shadow;
+  uint32_t node = (uint32_t)value.bits;
+  return oracle->subject->traits->drops_finalized &&
+         shadow_is_collectable(value) &&
+         shadow_kind(shadow, node) == SUBJECT_KIND_USERDATA &&
+         shadow_has_lapsed(shadow, node);
+}
+
 /* Where values are cleared after what waits for finalizers has been marked only
  * the userdata that have been found dead leave, at once or in each cycle. */
 bool
@@ -56,8 +69,7 @@ check_is_alive_value(const struct oracle *oracle, struct shadow_value value)
   if (!shadow_is_collectable(value))
     return true;
   bool is_userdata = shadow_kind(shadow, node) == SUBJECT_KIND_USERDATA;
-  if (traits->drops_finalized && is_userdata &&
-      shadow_has_lapsed(shadow, node))
+  if (is_dropped(oracle, value))
     return false;
   if (traits->values_cleared_first || is_userdata)
     return shadow_stayed_reachable(shadow, node);
@@ -93,7 +105,8 @@ judge_entry(void *user, uint8_t label, struct shadow_value key,
     return true;
   bool is_dead =
       (shown->weak & OP_WEAK_KEYS && !check_is_alive_key(oracle, key)) ||
-      (shown->weak & OP_WEAK_VALUES && !check_is_alive_value(oracle, value));
+      (shown->weak & OP_WEAK_VALUES && !check_is_alive_value(oracle, value)) ||
+      is_dropped(oracle, value);
   if (!shown->is_judged)
     return !is_dead || check_keep_key(oracle, key);
   oracle_applies(oracle, LAW_WEAK_REMOVED_LIVE);
@@ -137,12 +150,66 @@ follow_table(struct oracle *oracle, uint32_t object, uint32_t node,
   return !oracle_is_over(oracle);
 }
 
+/* A dead object shows nothing. */
+static bool
+is_mute(const struct oracle *oracle, const struct survey_object *object)
+{
+  return object->colour == SUBJECT_WHITE_OTHER &&
+         oracle->capabilities & SUBJECT_CAN_COLOUR;
+}
+
+/* No sums are made in the midst of an operation: every weak table is
+ * compared. */
+static bool
+follow_once(struct oracle *oracle)
+{
+  const struct survey *survey = &oracle->survey;
+  bool has_cleared = false;
+  shadow_reach(oracle->shadow);
+  for (uint32_t i = 0; i < survey->object_count; i++) {
+    uint32_t node = oracle_node(oracle, i);
+    if (survey->objects[i].kind != SUBJECT_KIND_TABLE || node == BIND_NO_NODE ||
+        !shadow_weakness(oracle->shadow, node) ||
+        !shadow_is_held(oracle->shadow, node) ||
+        is_mute(oracle, &survey->objects[i]))
+      continue;
+    uint64_t sum = shadow_sum(oracle->shadow, node);
+    if (!follow_table(oracle, i, node, false))
+      return false;
+    has_cleared |= sum != shadow_sum(oracle->shadow, node);
+    shadow_reach(oracle->shadow);
+  }
+  return has_cleared;
+}
+
+/* Where a table with weak keys holds its values [T] an entry that is removed
+ * may have been all that held the key of another one: in one operation several
+ * cycles may have gone along such a chain. */
+static void
+follow_chains(struct oracle *oracle)
+{
+  while (follow_once(oracle))
+    continue;
+}
+
+void
+check_follow_cleared(struct oracle *oracle)
+{
+  if (oracle->subject->traits->ephemerons)
+    follow_once(oracle);
+  else
+    follow_chains(oracle);
+}
+
+
 bool
 check_weak_tables(struct oracle *oracle)
 {
   const struct survey *survey = &oracle->survey;
   if (oracle_is_told(oracle))
     return true; /* it has told of what it cleared */
+  if (!oracle->subject->traits->ephemerons)
+    follow_chains(oracle);
   for (uint32_t i = 0; i < survey->object_count; i++) {
     uint32_t node = oracle_node(oracle, i);
     if (survey->objects[i].kind != SUBJECT_KIND_TABLE || node == BIND_NO_NODE ||
@@ -155,34 +222,6 @@ check_weak_tables(struct oracle *oracle)
       return false;
   }
   return true;
-}
-
-/* A dead object shows nothing. */
-static bool
-is_mute(const struct oracle *oracle, const struct survey_object *object)
-{
-  return object->colour == SUBJECT_WHITE_OTHER &&
-         oracle->capabilities & SUBJECT_CAN_COLOUR;
-}
-
-/* No sums are made in the midst of an operation: every weak table is
- * compared. */
-void
-check_follow_cleared(struct oracle *oracle)
-{
-  const struct survey *survey = &oracle->survey;
-  shadow_reach(oracle->shadow);
-  for (uint32_t i = 0; i < survey->object_count; i++) {
-    uint32_t node = oracle_node(oracle, i);
-    if (survey->objects[i].kind != SUBJECT_KIND_TABLE || node == BIND_NO_NODE ||
-        !shadow_weakness(oracle->shadow, node) ||
-        !shadow_is_held(oracle->shadow, node) ||
-        is_mute(oracle, &survey->objects[i]))
-      continue;
-    if (!follow_table(oracle, i, node, false))
-      return;
-    shadow_reach(oracle->shadow);
-  }
 }
 
 /* ---- halves ---------------------------------------------------------- */

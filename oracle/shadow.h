@@ -115,6 +115,13 @@ bool shadow_is_held(const struct shadow *shadow, uint32_t id);
 bool shadow_stayed_reachable(const struct shadow *shadow, uint32_t id);
 bool shadow_stayed_held(const struct shadow *shadow, uint32_t id);
 
+/* Whether it is held also if tables with weak keys hold their values through
+ * the keys only. */
+bool shadow_is_held_by_keys(const struct shadow *shadow, uint32_t id);
+/* Whether a coroutine that is not held can reach the node, through a register
+ * that some closure has captured. */
+bool shadow_is_behind_upvalue(const struct shadow *shadow, uint32_t id);
+
 /* Weak tables. The sides of a table that are weak now: OP_WEAK_*; of a
  * node that is no table OP_WEAK_NONE. */
 int32_t shadow_weakness(const struct shadow *shadow, uint32_t id);

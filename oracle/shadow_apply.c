@@ -522,12 +522,14 @@ apply_share(struct shadow *shadow, struct op op)
 static enum shadow_result
 apply_load(struct shadow *shadow, struct op op)
 {
-  uint32_t id = new_closure(shadow, 1);
+  bool has_upvalue = shadow->traits->load_upvalue;
+  uint32_t id = new_closure(shadow, has_upvalue);
 
   if (!id)
     return SHADOW_NO_MEMORY;
-  shadow->nodes[id].as.cells[0] =
-      shadow_cell_new(shadow, shadow_of_node(SHADOW_GLOBALS));
+  if (has_upvalue)
+    shadow->nodes[id].as.cells[0] =
+        shadow_cell_new(shadow, shadow_of_node(SHADOW_GLOBALS));
   return set_register(shadow, op.a, shadow_of_node(id));
 }
 

@@ -33,6 +33,7 @@ struct search {
   uint32_t node;     /* whose edges are looked at */
   uint8_t mark;      /* what is met becomes */
   bool is_waiting;   /* some entry may wait */
+  bool by_keys;      /* weak keys hold the values, not the table */
 };
 
 static inline void
@@ -106,7 +107,7 @@ search_table(struct search *search, const struct shadow_entries *table,
   for (uint32_t i = 0; i < table->count; i++) {
     struct shadow_entry *entry = table->entries + i;
 
-    if (weak == OP_WEAK_KEYS && search->shadow->traits->ephemerons) {
+    if (weak == OP_WEAK_KEYS && search->by_keys) {
       search_ephemeron(search, entry);
       continue;
     }
@@ -282,7 +283,9 @@ note_lapsed(struct shadow *shadow)
 uint32_t
 shadow_reach(struct shadow *shadow)
 {
-  struct search search = {.shadow = shadow, .queue = shadow->queue};
+  struct search search = {.shadow = shadow,
+                          .queue = shadow->queue,
+                          .by_keys = shadow->traits->ephemerons};
 
   if (!shadow->is_stale)
     return shadow->reach_count;
@@ -360,9 +363,58 @@ shadow_find_parents(const struct shadow *shadow, uint32_t id)
   struct search search = {.shadow = shadow,
                           .marks = shadow->seen,
                           .queue = shadow->queue,
-                          .parents = shadow->parents};
+                          .parents = shadow->parents,
+                          .by_keys = shadow->traits->ephemerons};
 
   search_all(&search);
+  return shadow->seen[id];
+}
+
+bool
+shadow_is_held_by_keys(const struct shadow *shadow, uint32_t id)
+{
+  struct search search = {.shadow = shadow,
+                          .marks = shadow->seen,
+                          .queue = shadow->queue,
+                          .by_keys = true};
+
+  search_all(&search);
+  return shadow->seen[id];
+}
+
+/* Marks what a register leads to that is captured. */
+static void
+meet_captured(struct search *search, const struct shadow_thread *thread)
+{
+  const struct shadow *shadow = search->shadow;
+
+  for (uint32_t id = thread->frame; id; id = shadow->frames[id].previous) {
+    const struct shadow_frame *frame = shadow->frames + id;
+
+    for (uint32_t reg = 0; reg < OP_REGISTERS; reg++) {
+      if (frame->open >> reg & 1)
+        meet(search, frame->registers[reg]);
+    }
+  }
+}
+
+bool
+shadow_is_behind_upvalue(const struct shadow *shadow, uint32_t id)
+{
+  struct search search = {.shadow = shadow,
+                          .marks = shadow->seen,
+                          .queue = shadow->queue,
+                          .mark = SHADOW_HELD,
+                          .by_keys = shadow->traits->ephemerons};
+
+  memset(search.marks, 0, shadow->node_count);
+  for (uint32_t node = SHADOW_FIRST; node < shadow->node_count; node++) {
+    if (shadow->nodes[node].kind == SUBJECT_KIND_THREAD &&
+        !(marks_now(shadow, node) & SHADOW_HELD))
+      meet_captured(&search, &shadow->nodes[node].as.thread);
+  }
+  drain(&search, 0);
+  forget_waiting(&search);
   return shadow->seen[id];
 }
 

@@ -390,6 +390,7 @@ struct subject_traits {
   bool joins_upvalues; /* can make two closures share one */
   bool catches_across_yields; /* a coroutine can be suspended within a
                                * protected call: else there are none */
+  bool load_upvalue;   /* what is loaded has the globals as its upvalue */
 
   /* colours */
   uint32_t phases_kept;  /* bit (1 << phase): black never points to white; in
@@ -446,6 +447,8 @@ struct subject_traits {
   uint8_t cycles_plain;   /* full collections until garbage is freed */
   uint8_t cycles_finalizer; /* ... until a finalizer is called */
   uint8_t cycles_finalized; /* ... after the call until the memory is freed */
+  bool upvalues_linger;   /* what an open upvalue of a dead coroutine has may
+                           * need one more */
   bool step_ends_stop;    /* an explicit step or collection ends a stop */
 
   /* pacing: what the laws of pacing can be judged by */

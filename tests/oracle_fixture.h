@@ -102,6 +102,7 @@ static const struct subject_traits traits_like_54 = {
     .closes_coroutines = true,
     .joins_upvalues = true,
     .catches_across_yields = true,
+    .load_upvalue = true,
     .ephemerons = true,
     .finalizes_tables = true,
     .marked_when_set = true,

@@ -208,13 +208,14 @@ arena_block_size(const struct arena *arena, uint64_t base)
 }
 
 /* Whether the allocation of size more bytes is to be refused; growth is what
- * the live bytes would grow by. Counts it. */
+ * the live bytes would grow by; shrinks: it is of a block that is no smaller.
+ * Counts it. */
 static bool
-is_refused(struct arena *arena, int64_t growth)
+is_refused(struct arena *arena, int64_t growth, bool shrinks)
 {
   struct state *state = &arena->state;
   if (state->suspended || state->held ||
-      (growth < 0 && state->spares_shrinking))
+      (shrinks && state->spares_shrinking))
     return false;
   state->allocations += 1;
   if (state->fail_at && state->allocations == state->fail_at) {
@@ -309,7 +310,8 @@ arena_allocate(void *user, void *block, size_t old_size, size_t new_size)
       give_back(arena, granule, old_size);
     return NULL;
   }
-  if (is_refused(arena, (int64_t)new_size - (int64_t)real_size)) {
+  if (is_refused(arena, (int64_t)new_size - (int64_t)real_size,
+                 block && new_size <= real_size)) {
     tell(arena, ARENA_REFUSED, 0, new_size, 0);
     return NULL;
   }

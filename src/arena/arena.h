@@ -68,7 +68,7 @@ void arena_recover(struct arena *arena);
 /* While suspended, neither an armed failure nor the limit strikes, and
  * allocations are not counted towards it. */
 void arena_suspend_refusals(struct arena *arena, bool suspended);
-/* A block that is to become smaller is not refused, nor is that counted: for
+/* A block that is not to become larger is not refused, nor is that counted: for
  * subjects that rely on it. Until the next clear. */
 void arena_spare_shrinking(struct arena *arena, bool spares);
 /* The same, by the subject (env.hold of subject.h), while that holds. */
