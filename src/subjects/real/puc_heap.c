@@ -29,12 +29,10 @@ static void note_dummy_node(lua_State *L);
 
 #include "lstate.c"
 
-#if LUA_VERSION_NUM == 501
+#if LUA_VERSION_NUM == 501 || LUA_VERSION_NUM >= 505
 typedef l_mem step_result;
-#elif LUA_VERSION_NUM < 505
-typedef lu_mem step_result;
 #else
-typedef l_mem step_result;
+typedef lu_mem step_result;
 #endif
 
 #if LUA_VERSION_NUM < 505

@@ -115,11 +115,10 @@ puc_thread_base(const global_State *g, const void *thread)
 #define PUC_IS_NIL(tag) (((tag) & 0x0F) == LUA_TNIL)
 #define PUC_IS_STRING(tag) (((tag) & 0x0F) == LUA_TSTRING)
 
-/* The tag of a light C function. */
 #if LUA_VERSION_NUM >= 504
-#define PUC_TAG_LIGHT_C LUA_VLCF
-#elif LUA_VERSION_NUM >= 502
-#define PUC_TAG_LIGHT_C LUA_TLCF
+#define PUC_TAG_INTEGER LUA_VNUMINT
+#elif LUA_VERSION_NUM == 503
+#define PUC_TAG_INTEGER LUA_TNUMINT
 #endif
 
 /* ---- the stack ------------------------------------------------------- */

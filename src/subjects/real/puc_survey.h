@@ -130,12 +130,8 @@ puc_value(const global_State *g, int tag, const Value *value)
     break;
   case LUA_TNUMBER:
 #if LUA_VERSION_NUM >= 503
-    v.tag = tag & 0x10 ? SUBJECT_INTEGER : SUBJECT_FLOAT;
-    v.bits = tag & 0x10 ? (uint64_t)value->i : puc_bits(value->n);
-#if LUA_VERSION_NUM >= 504
-    v.tag = tag == LUA_VNUMINT ? SUBJECT_INTEGER : SUBJECT_FLOAT;
-    v.bits = tag == LUA_VNUMINT ? (uint64_t)value->i : puc_bits(value->n);
-#endif
+    v.tag = tag == PUC_TAG_INTEGER ? SUBJECT_INTEGER : SUBJECT_FLOAT;
+    v.bits = tag == PUC_TAG_INTEGER ? (uint64_t)value->i : puc_bits(value->n);
 #else
     v = number_value(value->n);
 #endif
