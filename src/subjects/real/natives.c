@@ -6,7 +6,9 @@
  * so each is one of its own.
  *
  * Each tells that it is called, and a finalizer that it has returned. A closer
- * that is called as a finalizer does nothing, and the other way round.
+ * that is called as a finalizer does nothing, and the other way round. Number
+ * 0 is the function of the stream's C closures as well, which store into their
+ * own upvalues when the adapter asks them to.
  *
  * A finalizer creates first and stores last, so that want of memory leaves
  * nothing behind: it raises an error then. The names that it needs are kept in
@@ -344,9 +346,20 @@ close_value(lua_State *L, int number)
   return 0;
 }
 
+void *
+real_store_asked(void)
+{
+  static char asked;
+  return &asked;
+}
+
 static int
 call_native(lua_State *L, int number)
 {
+  if (number == 0 && lua_touserdata(L, 1) == real_store_asked()) {
+    lua_replace(L, lua_upvalueindex((int)lua_tointeger(L, 2)));
+    return 0;
+  }
   bool is_closer = number < REAL_BEHAVIOURS;
   if (is_finalizer(L))
     return finalize(L, is_closer ? OP_BEHAVIOUR_NOTHING

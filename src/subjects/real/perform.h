@@ -106,6 +106,10 @@ push_kept(lua_State *L, int key)
 
 extern const lua_CFunction real_functions[];
 int real_behave(lua_State *L);
+/* A light userdata that no stream can make. Called with it, the number of an
+ * upvalue from 1 and a value, a C closure over native 0 stores the value into
+ * that upvalue of its own. */
+void *real_store_asked(void);
 
 /* Allocates nothing. */
 static inline void

@@ -4,8 +4,9 @@
  * and loading. Under protection, as those of perform_values.c.
  *
  * The bodies of the stream's Lua closures get, set and share their upvalues
- * when they are called so (BODY_*): for half of the operands that is done, so
- * that the VM's own instructions run; for the others the API does it.
+ * when they are called so (BODY_*), and its C closures set theirs while they
+ * run: for half of the operands that is done, so that the VM's own instructions
+ * and barriers run; for the others the API does it from outside.
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,11 @@ set_upvalue(lua_State *L, struct op op)
     lua_pushinteger(L, BODY_SET + op.b);
     push_register(L, op.c);
     lua_call(L, 2, 0);
+  } else if (by_bytecode(op)) {
+    lua_pushlightuserdata(L, real_store_asked());
+    lua_pushinteger(L, op.b + 1);
+    push_register(L, op.c);
+    lua_call(L, 3, 0);
   } else {
     push_register(L, op.c);
     lua_setupvalue(L, -2, (int)op.b + 1);
