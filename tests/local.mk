@@ -114,6 +114,7 @@ shell_tests = \
 	%D%/cli.bats \
 	%D%/corpus.bats \
 	%D%/fetch.bats \
+	%D%/findings.bats \
 	%D%/mutate.bats \
 	%D%/readme.bats \
 	%D%/real.bats \

@@ -75,6 +75,7 @@ enum cli_key {
   CLI_KEY_MAX_RUNS,
   CLI_KEY_STATS,
   CLI_KEY_RANDOM,
+  CLI_KEY_KNOWN,
   CLI_KEY_USAGE
 };
 
@@ -92,6 +93,13 @@ struct cli_target {
 #define CLI_OPTION_FAULT                                           \
   {"fault", CLI_KEY_FAULT, "NAME", 0,                              \
    "plant a bug of 'penumbra faults' in the built-in collector", 0}
+
+/* Takes KNOWN of fuzz and run: a folder, or none for that of the corpus. */
+#define CLI_OPTION_KNOWN                                                \
+  {"known", CLI_KEY_KNOWN, "DIR", OPTION_ARG_OPTIONAL,                  \
+   "count the findings that are kept in DIR (default: the corpus's), and " \
+   "take them for none",                                                \
+   0}
 
 error_t cli_target_parse(int key, char *argument, struct cli_target *target);
 

@@ -22,6 +22,7 @@
 #include "cli/cli.h"
 #include "cli/fuzzer.h"
 #include "ops/op_text.h"
+#include "report/known.h"
 
 enum {
   WORKERS_MAX = 64,
@@ -40,6 +41,8 @@ struct arguments {
   bool has_seed;
   bool has_seconds;
   bool no_seeds;
+  bool has_known;
+  const char *known; /* NULL: the corpus's */
 };
 
 static error_t
@@ -66,6 +69,10 @@ parse(int key, char *argument, struct argp_state *state)
   case CLI_KEY_SEED:
     arguments->has_seed = true;
     return cli_number("--seed", argument, 0, UINT64_MAX, &arguments->seed);
+  case CLI_KEY_KNOWN:
+    arguments->has_known = true;
+    arguments->known = argument;
+    return 0;
   case CLI_KEY_NO_SEEDS:
     arguments->no_seeds = true;
     return 0;
@@ -79,6 +86,7 @@ parse(int key, char *argument, struct argp_state *state)
 static const struct argp_option options[] = {
   CLI_OPTION_SUBJECT,
   CLI_OPTION_FAULT,
+  CLI_OPTION_KNOWN,
   {"jobs", 'j', "N", 0, "number of processes (default 1)", 0},
   {"artefacts", CLI_KEY_ARTEFACTS, "DIR", 0,
    "folder for findings and for the corpus that grows (default "
@@ -116,7 +124,9 @@ struct session {
   unsigned worker_count;
   struct timespec start;
   double seconds; /* that the workers ran */
-  char *target, *dict, *seeds, *corpus, *private_folder; /* own */
+  char *target, *dict, *seeds, *corpus, *private_folder; /* own ... */
+  char *known_folder;                                     /* ... this, too */
+  struct known known; /* for what is replayed at the end */
   uint64_t findings;
   bool has_failed;
   bool keep_logs;
@@ -182,6 +192,8 @@ make_folders(struct session *session)
   if (!session->private_folder || !mkdtemp(session->private_folder)) {
     error = session->private_folder ? errno : ENOMEM;
     free(session->private_folder);
+  free(session->known_folder);
+  known_done(&session->known);
     session->private_folder = NULL;
     return refuse_folder(session->folder, error);
   }
@@ -216,6 +228,27 @@ find_engine(struct session *session)
 }
 
 static int
+find_known(struct session *session)
+{
+  const struct arguments *arguments = session->arguments;
+
+  if (!arguments->has_known)
+    return CLI_CLEAN;
+  session->known_folder =
+      arguments->known ? strdup(arguments->known) : fuzzer_find_findings();
+  if (!session->known_folder) {
+    cli_error("--known: the corpus has no findings here; name their folder");
+    return CLI_BAD;
+  }
+  session->fuzzer.known = session->known_folder;
+  if (known_read(session->known_folder, session->fuzzer.subject->name,
+                 &session->known))
+    return CLI_CLEAN;
+  cli_error("%s: %s", session->known_folder, strerror(errno));
+  return CLI_BAD;
+}
+
+static int
 set_up(struct session *session)
 {
   const struct arguments *arguments = session->arguments;
@@ -241,6 +274,9 @@ set_up(struct session *session)
       seed = (uint32_t)getpid();
     session->fuzzer.seed = seed;
   }
+  status = find_known(session);
+  if (status != CLI_CLEAN)
+    return status;
   find_engine(session);
   status = make_folders(session);
   session->fuzzer.target = session->target;
@@ -472,7 +508,11 @@ replay(struct session *session, const uint8_t *bytes, size_t size)
     session->has_failed = true;
   } else if (job.verdict.result.verdict == LAB_BROKEN) {
     is_broken = true;
-    tell_finding(session, &job, bytes, size);
+    if (!known_meet(&session->known, job.verdict.result.signature))
+      tell_finding(session, &job, bytes, size);
+    else
+      printf("\nA known finding ended a process: %s\n",
+             job.verdict.result.signature);
   } else if (job.verdict.result.verdict == LAB_UNCHECKED) {
     cli_error("an input could not be checked: %s",
               job.verdict.result.reason);

@@ -3,12 +3,15 @@
  * penumbra run: judges inputs. They are read in batches, so that a folder of
  * many thousands needs few processes and little memory.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/child.h"
 #include "cli/cli.h"
+#include "cli/fuzzer.h"
 #include "cli/input.h"
+#include "report/known.h"
 
 enum { BATCH_INPUTS = 256, BATCH_OPS = 1 << 21, SIGNATURES_MAX = 64 };
 
@@ -19,6 +22,8 @@ struct arguments {
   bool is_text;
   bool wants_stats;
   bool has_stdin;
+  bool has_known;
+  const char *known; /* NULL: the corpus's */
 };
 
 static error_t
@@ -44,6 +49,10 @@ parse(int key, char *argument, struct argp_state *state)
   case CLI_KEY_TEXT:
     arguments->is_text = true;
     return 0;
+  case CLI_KEY_KNOWN:
+    arguments->has_known = true;
+    arguments->known = argument;
+    return 0;
   case CLI_KEY_STATS:
     arguments->wants_stats = true;
     return 0;
@@ -60,6 +69,7 @@ static const struct argp_option options[] = {
   {"subject", 's', "SUBJECT", 0,
    "what to verify, or all (default: the first of 'penumbra subjects')", 0},
   CLI_OPTION_FAULT,
+  CLI_OPTION_KNOWN,
   {"json", CLI_KEY_JSON, NULL, 0, "one JSON object a line", 0},
   {"text", CLI_KEY_TEXT, NULL, 0, "inputs are text whatever their names", 0},
   {"stats", CLI_KEY_STATS, NULL, 0,
@@ -94,7 +104,9 @@ struct session {
   size_t job_count;
   size_t op_count; /* of the batch */
   struct oracle_stats stats[CLI_SUBJECTS_MAX]; /* as in choice */
+  struct known known[CLI_SUBJECTS_MAX];        /* as in choice */
   uint64_t verdicts[LAB_UNCHECKED + 1];
+  uint64_t known_runs; /* broken, by a known finding: not among them */
   uint64_t bad; /* inputs that are missing or malformed */
   bool has_failed; /* the environment, or our memory */
   bool has_colour;
@@ -143,13 +155,25 @@ job_count(struct session *session, const struct child_job *job)
       oracle_stats_add(&session->stats[i], &job->stats);
 }
 
+static struct known_signature *
+job_known(struct session *session, const struct child_job *job)
+{
+  for (size_t i = 0; i < session->choice.count; i++)
+    if (session->choice.subjects[i] == job->run.subject)
+      return known_meet(&session->known[i], job->verdict.result.signature);
+  return NULL;
+}
+
 static void
 job_done(void *user, struct child_job *job)
 {
   struct session *session = user;
   enum lab_verdict verdict = job->verdict.result.verdict;
+  const struct known_signature *known;
 
-  session->verdicts[verdict]++;
+  known = verdict == LAB_BROKEN ? job_known(session, job) : NULL;
+  session->verdicts[verdict] += known == NULL;
+  session->known_runs += known != NULL;
   job_count(session, job);
   if (session->arguments->is_json) {
     if (!report_json(stdout, &job->run, &job->verdict)) {
@@ -160,7 +184,9 @@ job_done(void *user, struct child_job *job)
   }
   report_line(stdout, &job->run, &job->verdict, session->choice.count > 1,
               session->has_colour);
-  if (verdict == LAB_BROKEN)
+  if (known)
+    printf("  a known finding: %s\n", known->file);
+  else if (verdict == LAB_BROKEN)
     job_explain(session, job);
 }
 
@@ -229,7 +255,7 @@ session_sum(const struct session *session)
 {
   const uint64_t *verdicts = session->verdicts;
   uint64_t all = verdicts[LAB_CLEAN] + verdicts[LAB_BROKEN] +
-                 verdicts[LAB_UNCHECKED];
+                 verdicts[LAB_UNCHECKED] + session->known_runs;
 
   if (session->arguments->is_json || session->arguments->inputs.count < 2)
     return;
@@ -237,10 +263,53 @@ session_sum(const struct session *session)
          (unsigned long long)all, (unsigned long long)verdicts[LAB_CLEAN],
          (unsigned long long)verdicts[LAB_BROKEN],
          (unsigned long long)verdicts[LAB_UNCHECKED]);
+  if (session->known_runs)
+    printf(", %llu known", (unsigned long long)session->known_runs);
   if (session->bad)
     printf("; %llu inputs could not be read",
            (unsigned long long)session->bad);
   putchar('\n');
+}
+
+static void
+session_known(const struct session *session)
+{
+  for (size_t i = 0; i < session->choice.count; i++)
+    for (size_t j = 0; j < session->known[i].count; j++) {
+      const struct known_signature *it = &session->known[i].all[j];
+
+      if (it->times && !session->arguments->is_json)
+        printf("known: %s of %s %llu times (%s)\n", it->file,
+               session->choice.subjects[i]->name,
+               (unsigned long long)it->times, it->text);
+    }
+}
+
+/* The findings that are known of each subject. */
+static int
+session_read_known(struct session *session)
+{
+  const struct arguments *arguments = session->arguments;
+  char *found = NULL;
+  const char *folder = arguments->known;
+  int status = CLI_CLEAN;
+
+  if (!arguments->has_known)
+    return status;
+  if (!folder)
+    folder = found = fuzzer_find_findings();
+  if (!folder) {
+    cli_error("--known: the corpus has no findings here; name their folder");
+    return CLI_BAD;
+  }
+  for (size_t i = 0; i < session->choice.count && status == CLI_CLEAN; i++)
+    if (!known_read(folder, session->choice.subjects[i]->name,
+                    &session->known[i])) {
+      cli_error("%s: %s", folder, strerror(errno));
+      status = CLI_BAD;
+    }
+  free(found);
+  return status;
 }
 
 /* One table a subject: what one shows says nothing of another. */
@@ -289,13 +358,18 @@ run(struct arguments *arguments)
   session->has_colour = !arguments->is_json && report_wants_colour(stdout);
   status = cli_choose(arguments->target.subject, arguments->target.fault,
                       &session->choice);
+  if (status == CLI_CLEAN)
+    status = session_read_known(session);
   if (status == CLI_CLEAN) {
     session_run(session);
     session_sum(session);
+    session_known(session);
     if (arguments->wants_stats)
       session_stats(session);
     status = session_status(session);
   }
+  for (size_t i = 0; i < CLI_SUBJECTS_MAX; i++)
+    known_done(&session->known[i]);
   free(session->jobs);
   free(session);
   return status;

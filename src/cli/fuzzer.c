@@ -24,6 +24,7 @@
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "ops/op_gen.h"
+#include "report/known.h"
 
 /* Where an installation has them; the build says. */
 #ifndef PKGLIBEXECDIR
@@ -89,6 +90,32 @@ fuzzer_find_target(const char *subject)
   return find("/fuzz", PKGLIBEXECDIR, subject, "", X_OK);
 }
 
+/* A folder of the corpus, which is the source tree's: we lie in that, or in a
+ * folder of it. Owned by the caller; NULL if there is none. */
+static char *
+find_in_corpus(const char *name)
+{
+  static const char *const places[] = {"/corpus/", "/../corpus/"};
+  char *folder = own_folder();
+  char *path = NULL;
+
+  for (size_t i = 0; folder && i < sizeof places / sizeof *places; i++) {
+    if (asprintf(&path, "%s%s%s", folder, places[i], name) < 0)
+      path = NULL;
+    if (path && access(path, R_OK | X_OK) == 0)
+      break;
+    free(path);
+    path = NULL;
+  }
+  free(folder);
+  if (!path && asprintf(&path, "%s/corpus/%s", PKGDATADIR, name) < 0)
+    path = NULL;
+  if (path && access(path, R_OK | X_OK) == 0)
+    return path;
+  free(path);
+  return NULL;
+}
+
 char *
 fuzzer_find_dict(const char *subject)
 {
@@ -114,6 +141,12 @@ shorten(char *path)
   }
   free(here);
   return path;
+}
+
+char *
+fuzzer_find_findings(void)
+{
+  return shorten(find_in_corpus("findings"));
 }
 
 /* The corpus is the source tree's: we lie in that, or in a folder of it. */
@@ -188,6 +221,8 @@ command_make(struct command *command, const struct fuzzer *fuzzer,
   command_add(command, "--stats=%s", worker->stats);
   if (fuzzer->fault)
     command_add(command, "--fault=%s", fuzzer->fault);
+  if (fuzzer->known)
+    command_add(command, "--known=%s", fuzzer->known);
   command_add(command, "-exact_artifact_path=%s", worker->artefact);
   command_add(command, "-max_total_time=%" PRIu64, fuzzer->seconds);
   /* libFuzzer's seed has 32 bits, and 0 means a random one. */
@@ -222,11 +257,12 @@ struct generator {
   const struct fuzzer *fuzzer;
   struct summary *summary;
   struct lab *lab;
+  struct known known;
 };
 
 /* One stream; leaves the process when a law is broken. */
 static void
-generator_run(const struct generator *generator, const struct stream *stream)
+generator_run(struct generator *generator, const struct stream *stream)
 {
   const struct lab_options options = {.fault = generator->fuzzer->fault};
   struct summary *summary = generator->summary;
@@ -246,14 +282,17 @@ generator_run(const struct generator *generator, const struct stream *stream)
   summary->broken += result.verdict == LAB_BROKEN;
   summary->unchecked += result.verdict == LAB_UNCHECKED;
   summary->oracle = *lab_statistics(generator->lab);
-  if (result.verdict == LAB_BROKEN)
-    _exit(CLI_FINDING);
+  if (result.verdict == LAB_BROKEN) {
+    if (!known_meet(&generator->known, result.signature))
+      _exit(CLI_FINDING);
+    summary->known++;
+  }
   summary->input_size = 0;
 }
 
 /* The seeds first: they know the way to where bugs were. */
 static void
-generator_run_seeds(const struct generator *generator)
+generator_run_seeds(struct generator *generator)
 {
   struct input_list seeds = {NULL, 0, 0};
   struct stream stream;
@@ -275,13 +314,18 @@ static _Noreturn void
 run_generator(const struct fuzzer *fuzzer, unsigned index,
               struct summary *summary)
 {
-  struct generator generator = {fuzzer, summary, lab_new()};
+  struct generator generator = {fuzzer, summary, lab_new(), {NULL, 0}};
   struct op_random random;
   struct stream stream;
 
   if (!generator.lab) {
     fprintf(stderr, "penumbra: cannot set up the memory for a run: %s\n",
             strerror(errno));
+    _exit(CLI_UNCHECKED);
+  }
+  if (fuzzer->known &&
+      !known_read(fuzzer->known, fuzzer->subject->name, &generator.known)) {
+    fprintf(stderr, "penumbra: %s: %s\n", fuzzer->known, strerror(errno));
     _exit(CLI_UNCHECKED);
   }
   summary->magic = SUMMARY_MAGIC;

@@ -24,6 +24,7 @@ struct fuzzer {
   const char *fault;   /* NULL: none */
   const char *target;  /* libFuzzer: the program */
   const char *dict;    /* libFuzzer: NULL: none */
+  const char *known;   /* a folder of known findings; NULL: none */
   const char *seeds;   /* a folder to read; NULL: none */
   const char *corpus;  /* libFuzzer: a folder to read and to write */
   const char *session; /* a folder for what workers leave */
@@ -48,6 +49,8 @@ struct fuzzer_worker {
 char *fuzzer_find_target(const char *subject);
 char *fuzzer_find_dict(const char *subject);
 char *fuzzer_find_seeds(const char *subject);
+/* The folder of the findings that are kept; the same. */
+char *fuzzer_find_findings(void);
 
 /* Starts worker number index. 0, or an errno. */
 int fuzzer_start(const struct fuzzer *fuzzer, unsigned index,

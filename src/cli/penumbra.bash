@@ -49,12 +49,17 @@ _penumbra() {
     ;;
   esac
   case $command in
-  run) options='--subject --fault --json --text --timeout --stats --help' ;;
+  run)
+    options='--subject --fault --known --json --text --timeout --stats --help'
+    ;;
   trace) options='--subject --fault --json --text --timeout --verbose --help' ;;
   twin)
     options='--subjects --fault --random --seed --json --text --help'
     ;;
-  fuzz) options='--subject --fault --jobs --artefacts --seed --no-seeds --help' ;;
+  fuzz)
+    options='--subject --fault --known --jobs --artefacts --seed --no-seeds
+      --help'
+    ;;
   shrink)
     options='--subject --fault --signature --output --text --max-runs
       --timeout --help'

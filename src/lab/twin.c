@@ -137,20 +137,6 @@ mark_nodes(struct twin_side *side, const struct oracle_view *views,
   side->mark_count = count;
 }
 
-/* Colour and age, without what hangs on strings: whether a store touches an old
- * object depends on whether the string that is stored was held by the subject
- * before. Of a coroutine, which is always to be visited again, nothing does. */
-static uint64_t
-paint_of(const struct oracle_view *view)
-{
-  bool is_old = view->age == SUBJECT_AGE_OLD ||
-                view->age == SUBJECT_AGE_TOUCHED1 ||
-                view->age == SUBJECT_AGE_TOUCHED2;
-  if (is_old && view->kind != SUBJECT_KIND_THREAD)
-    return SUBJECT_AGE_OLD;
-  return view->age + (uint64_t)view->colour * SUBJECT_AGE_COUNT;
-}
-
 /*   firm   what is firm, and what it holds
  *   loose  entries of weak tables that a collection may take
  *   live   which nodes have an object, floating ones aside
@@ -168,7 +154,7 @@ sum_up(struct twin_side *side, const struct oracle_view *views, uint32_t count)
     if (!(view->flags & ORACLE_VIEW_SHOWN) || side->marks[node].floats)
       continue;
     now->live += mix(node, 1, 1);
-    now->paint += mix(node, paint_of(view), 2);
+    now->paint += mix(node, twin_paint(view), 2);
   }
 }
 

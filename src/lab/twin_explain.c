@@ -115,7 +115,7 @@ find_node(const struct twin *twin, const char *aspect)
     if ((a->flags ^ b->flags) & ORACLE_VIEW_SHOWN)
       return node;
     if (strcmp(aspect, "paint") == 0 && a->flags & ORACLE_VIEW_SHOWN &&
-        (a->colour != b->colour || a->age != b->age))
+        twin_paint(a) != twin_paint(b))
       return node;
   }
   return SHADOW_ROOT;

@@ -98,6 +98,22 @@ twin_is_between(const struct twin *twin, enum twin_difference row)
   return twin_concerns(row, twin->pair->subject[0], twin->pair->subject[1]);
 }
 
+/* Colour and age, without whether an old object is touched: that hangs on
+ * whether a string that was stored in it was old already, and on whether it has
+ * had to grow. Of a coroutine, which is always to be visited again, nothing
+ * does. */
+static inline uint64_t
+twin_paint(const struct oracle_view *view)
+{
+  bool is_old = view->age == SUBJECT_AGE_OLD ||
+                view->age == SUBJECT_AGE_OLD1 ||
+                view->age == SUBJECT_AGE_TOUCHED1 ||
+                view->age == SUBJECT_AGE_TOUCHED2;
+  if (is_old && view->kind != SUBJECT_KIND_THREAD)
+    return SUBJECT_AGE_OLD;
+  return view->age + (uint64_t)view->colour * SUBJECT_AGE_COUNT;
+}
+
 /* Whether a node became unreachable where no collector need have seen it; see
  * twin.c. */
 bool twin_floats(const struct twin_side *side, uint32_t node);

@@ -47,16 +47,6 @@ finalizer(const struct scene *scene, int32_t behaviour)
   }
 }
 
-static enum twin_difference
-event(const struct scene *scene, int32_t event)
-{
-  if (event == OP_EVENT_GC)
-    return if_concerned(scene, TWIN_FINALIZERS);
-  if (event == OP_EVENT_MODE)
-    return if_concerned(scene, TWIN_WEAKNESS);
-  return NONE;
-}
-
 /* ---- tables ---------------------------------------------------------- */
 
 /* The table in a register; SHADOW_ROOT if there is none. */
@@ -191,8 +181,6 @@ access_to(const struct scene *scene, struct op op)
   switch (op.code) {
   case OP_GET:
     return entry_by_register(scene, op.b, op.c);
-  case OP_DELETE:
-    return entry_by_register(scene, op.a, op.b);
   case OP_GETI:
     return entry(scene, table_in(scene, op.b), key);
   case OP_GETS:
@@ -204,6 +192,52 @@ access_to(const struct scene *scene, struct op op)
   }
 }
 
+/* ---- what changes which tables are weak ------------------------------- */
+
+/* Entries that may go would stay from now on, if they are there still. */
+static enum twin_difference
+any_table(const struct scene *scene)
+{
+  const struct shadow *shadow = oracle_shadow(scene->oracle);
+  uint32_t count = shadow_node_count(shadow);
+  for (uint32_t node = 1; node < count; node++)
+    if (oracle_has_loose(scene->oracle, scene->firm, node))
+      return TWIN_LOOSE;
+  return NONE;
+}
+
+static enum twin_difference
+event(const struct scene *scene, int32_t event)
+{
+  if (event == OP_EVENT_GC)
+    return if_concerned(scene, TWIN_FINALIZERS);
+  if (event != OP_EVENT_MODE)
+    return NONE;
+  return concerns(scene, TWIN_WEAKNESS) ? TWIN_WEAKNESS : any_table(scene);
+}
+
+static enum twin_difference
+mode(const struct scene *scene, int32_t weak)
+{
+  if (weak != OP_WEAK_NONE && concerns(scene, TWIN_WEAKNESS))
+    return TWIN_WEAKNESS;
+  return any_table(scene);
+}
+
+/* A key that traversals of metatables may have brought. */
+static enum twin_difference
+set_by_register(const struct scene *scene, int32_t key)
+{
+  struct shadow_value value = oracle_register(scene->oracle, key);
+  char name[OP_STRING_MAX];
+  size_t length = op_string_event(OP_EVENT_MODE, name);
+  uint32_t id = shadow_string_find(oracle_shadow(scene->oracle),
+                                   (const uint8_t *)name, length);
+  return value.tag == SHADOW_STRING && id && value.bits == id
+             ? any_table(scene)
+             : NONE;
+}
+
 /* ---- all ------------------------------------------------------------- */
 
 enum twin_difference
@@ -211,6 +245,7 @@ twin_leaves_out(const struct twin_pair *pair, const struct oracle *oracle,
                 const struct oracle_firm *firm, struct op op, bool is_whole)
 {
   const struct scene scene = {pair, oracle, firm};
+  enum twin_difference row;
   switch ((enum op_code)op.code) {
   case OP_RESTART:
     return TWIN_WEIGHT;
@@ -234,8 +269,13 @@ twin_leaves_out(const struct twin_pair *pair, const struct oracle *oracle,
   case OP_SETEVENT:
     return event(&scene, op.b);
   case OP_SETMODE:
+    return mode(&scene, op.b);
   case OP_NEWWEAK:
     return op.b == OP_WEAK_NONE ? NONE : if_concerned(&scene, TWIN_WEAKNESS);
+  case OP_SETMETA:
+    return whole_table(&scene, table_in(&scene, op.a));
+  case OP_SET:
+    return set_by_register(&scene, op.b);
   case OP_EPHEMERONS:
     return if_concerned(&scene, TWIN_WEAKNESS);
   case OP_LEN:
@@ -247,9 +287,12 @@ twin_leaves_out(const struct twin_pair *pair, const struct oracle *oracle,
   case OP_INDEX:
     return chain(&scene, op.b, OP_EVENT_INDEX);
   case OP_NEWINDEX:
-    return chain(&scene, op.a, OP_EVENT_NEWINDEX);
-  case OP_GET:
+    row = chain(&scene, op.a, OP_EVENT_NEWINDEX);
+    return row == NONE ? set_by_register(&scene, op.b) : row;
   case OP_DELETE:
+    row = entry_by_register(&scene, op.a, op.b);
+    return row == NONE ? set_by_register(&scene, op.b) : row;
+  case OP_GET:
   case OP_GETI:
   case OP_GETS:
   case OP_GETGLOBAL:
