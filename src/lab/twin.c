@@ -9,8 +9,8 @@
  *
  * A node floats if it ceased to be firm (oracle/view.h) in an operation that
  * began, ended or had a micro-step while the collector marked: no collector
- * need have seen that. It floats until it is firm again, or a full collection
- * was made.
+ * need have seen that. It floats until it is firm again: even a full collection
+ * need not free it, if an entry of a weak table that goes only now has held it.
  */
 #include "lab/twin.h"
 
@@ -113,9 +113,10 @@ mix(uint32_t node, uint64_t a, uint64_t b)
 /* Marks what floats now. All flags are those of views. */
 static void
 mark_nodes(struct twin_side *side, const struct oracle_view *views,
-           uint32_t count, bool may_float, bool is_settled)
+           uint32_t count, bool may_float)
 {
   struct twin *twin = side->twin;
+  uint32_t floating = 0;
   struct twin_mark *marks = reserve(twin, side->marks, &side->mark_capacity,
                                     count, sizeof *marks);
   if (!marks)
@@ -129,12 +130,14 @@ mark_nodes(struct twin_side *side, const struct oracle_view *views,
       mark->floats = false;
     mark->flags = views[node].flags;
     mark->floated = mark->floats;
-    if (mark->flags & ORACLE_VIEW_FIRM || is_settled)
+    if (mark->flags & ORACLE_VIEW_FIRM)
       mark->floats = false;
     else if (was_reachable && may_float)
       mark->floats = mark->floated = true;
+    floating += mark->floats;
   }
   side->mark_count = count;
+  side->now.is_settled = floating == 0;
 }
 
 /*   firm   what is firm, and what it holds
@@ -164,21 +167,6 @@ is_collection(struct op op)
   return op.code == OP_COLLECT;
 }
 
-/* A full collection leaves nothing that floats: but one of which the finalizer
- * was called in it may have been at the end of its life in one subject and not
- * in the other, with all that hangs from it. */
-static bool
-is_settling(const struct twin_side *side, struct op op)
-{
-  const struct twin_calls *calls = &side->calls;
-  if (!side->now.is_performed || !is_collection(op))
-    return false;
-  for (size_t i = side->now.calls; i < calls->count; i++)
-    if (twin_floats(side, calls->nodes[i]))
-      return false;
-  return true;
-}
-
 static void
 summarise(struct twin_side *side, struct op op)
 {
@@ -200,12 +188,12 @@ summarise(struct twin_side *side, struct op op)
     return;
   twin->views = views;
   oracle_view(oracle_of(side), &twin->firm, twin->views);
-  now->is_settled = is_settling(side, op);
-  mark_nodes(side, twin->views, count, may_float, now->is_settled);
+  mark_nodes(side, twin->views, count, may_float);
   if (twin->is_exhausted)
     return;
   now->phase = side->phase;
   now->is_at_rest = is_whole || side->phase == SUBJECT_PHASE_PAUSE;
+  now->is_settled = now->is_settled && now->is_performed && is_collection(op);
   sum_up(side, twin->views, count);
 }
 
@@ -266,6 +254,25 @@ forms_differ(const struct twin *twin, int32_t parameter)
          a->least != b->least;
 }
 
+/* The first has performed what the second cannot, or may not: it is left out,
+ * and both run again. */
+static void
+leave_out_late(struct twin *twin, size_t index, enum twin_difference row)
+{
+  twin->rows[index] = (uint8_t)row;
+  twin->must_rerun = true;
+  twin->side[1].is_over = true;
+}
+
+/* Their numbers differ once: then they will again. */
+static void
+leave_out_references(struct twin *twin, size_t index)
+{
+  for (size_t i = index; i < twin->stream.count; i++)
+    if (twin->stream.ops[i].code == OP_REF)
+      leave_out_late(twin, i, TWIN_REFERENCES);
+}
+
 /* Of next the registers say more, since the second one was led. */
 static bool
 compare_answers(struct twin *twin, size_t index, struct op op,
@@ -281,7 +288,7 @@ compare_answers(struct twin *twin, size_t index, struct op op,
   if (is_same(&a->answer[0], &b->answer[0]))
     return true;
   if (op.code == OP_REF)
-    end_comparison(twin, index, TWIN_REFERENCES);
+    leave_out_references(twin, index);
   else
     differ(twin, index, "answer");
   return false;
@@ -376,16 +383,6 @@ compare(struct twin_side *side, size_t index, struct op op)
   twin->result->compared += index > twin->stop_at;
   if (a->micro_steps != b->micro_steps)
     twin->result->rows[TWIN_PROGRESS] += 1;
-}
-
-/* The first has performed what the second cannot, or may not: it is left out,
- * and both run again. */
-static void
-leave_out_late(struct twin *twin, size_t index, enum twin_difference row)
-{
-  twin->rows[index] = (uint8_t)row;
-  twin->must_rerun = true;
-  twin->side[1].is_over = true;
 }
 
 /* ---- guiding --------------------------------------------------------- */

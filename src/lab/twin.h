@@ -21,7 +21,7 @@
  *   at rest (phase pause,  which objects live, their colours and ages; but for
  *   or between collections those that became unreachable during a mark
  *   by age)
- *   after a collection     those, too, and all entries of weak tables
+ *   after a collection     all entries of weak tables, if there are none such
  *   after runto, finish    the phase
  *   at the end             the calls of finalizers while the state closes
  *

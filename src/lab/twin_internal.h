@@ -26,7 +26,7 @@ struct twin_step {
   uint8_t row;      /* by which it was left out, or LEFT_IN */
   bool is_performed;
   bool is_at_rest;  /* live and paint mean something */
-  bool is_settled;  /* so does loose: a full collection was made */
+  bool is_settled;  /* so does loose: a full collection, and nothing floats */
 };
 
 /* A node as it was after an operation. */
