@@ -143,7 +143,9 @@ try_to_save(lua_State *L)
   push_function(L, FUNCTION_BEHAVE);
   lua_pushvalue(L, OBJECT);
   lua_pushinteger(L, OP_BEHAVIOUR_SAVE);
-  return lua_pcall(L, 2, 0, 0) == 0;
+  bool done = lua_pcall(L, 2, 0, 0) == 0;
+  real_hold_collector(real_instance, false);
+  return done;
 }
 
 /* Two stores. First the field gets something, so that all that may fail after
@@ -265,6 +267,7 @@ real_behave(lua_State *L)
   int behaviour = (int)lua_tointeger(L, 2);
   lua_settop(L, 1);
   do_behaviour(L, (enum op_word)behaviour);
+  real_hold_collector(real_instance, true); /* as when an operation is over */
   return 0;
 }
 
@@ -306,7 +309,9 @@ behave(lua_State *L, enum op_word behaviour)
     push_function(L, FUNCTION_BEHAVE);
     lua_pushvalue(L, OBJECT);
     lua_pushinteger(L, behaviour);
+    bool was_held = real_instance->collector_held;
     status = lua_pcall(L, 2, 0, 0);
+    real_hold_collector(real_instance, was_held);
   } while (is_of_another(behaviour, status));
   return status;
 }

@@ -453,6 +453,7 @@ perform_protected(lua_State *L)
   real->status = is_of_collector(op.code)
                      ? perform_collector(L, op, real->answer)
                      : real_perform_value(L, op, real->answer);
+  real_hold_collector(real, true); /* it is over: 5.1 would check now */
   return 0;
 }
 
@@ -475,7 +476,10 @@ protect(struct subject_instance *real)
   lua_State *L = real->state;
   for (uint32_t i = 0; i < REDONE_MAX; i++) {
     push_function(L, FUNCTION_PERFORM);
+    if (!real_may_collect(real->op))
+      real_hold_collector(real, true);
     int status = lua_pcall(L, 0, 0, 0);
+    real_hold_collector(real, false);
     lua_settop(L, 0);
     if (status == 0 && (int)real->status != STATUS_AGAIN)
       return real->status;

@@ -192,6 +192,12 @@ by_bytecode(struct op op)
 
 /* ---- perform.c ------------------------------------------------------- */
 
+/* Whether the collector may run in an operation. */
+static inline bool
+real_may_collect(struct op op)
+{
+  return op_infos[op.code].flags & (OP_ALLOCATES | OP_STEERS);
+}
 /* While held, no allocation is refused. */
 void real_hold(struct subject_instance *real, bool held);
 
@@ -239,9 +245,10 @@ void real_push_driver(lua_State *L);
 /* Makes the driver's function expression of so many captures one over
  * registers from first on. */
 void real_aim(struct subject_instance *real, int32_t first, int32_t count);
-/* While held, the collector makes no step by itself; its debt grows. Only where
- * an error of a finalizer could not be kept from a coroutine (5.1). */
-void real_hold_collector(struct subject_instance *real, bool held);
+/* While held, the collector makes no step by itself; its debt grows. For what
+ * is to run no collector though the VM checks its debt at each call (5.1, 5.2);
+ * nothing elsewhere. Gives whether it was held. */
+bool real_hold_collector(struct subject_instance *real, bool held);
 /* The closure at index is about to make one that shares its upvalues: it is to
  * be a new one (5.2 and 5.3 may give the one made before). */
 void real_forget_shared(lua_State *L, int index);

@@ -100,7 +100,9 @@ static int
 run(struct subject_instance *real, lua_State *coroutine, int arguments)
 {
   real_hold(real, true);
-  real_hold_collector(real, true);
+  /* An error of what cannot be called would kill the coroutine (5.1). */
+  if (LUA_VERSION_NUM == 501 || !real_may_collect(real->op))
+    real_hold_collector(real, true);
   real->in_vm = true;
   int status = resume(coroutine, real->state, arguments);
   real->in_vm = false;

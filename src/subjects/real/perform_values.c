@@ -32,6 +32,20 @@ begin_access(lua_State *L, int access)
   lua_pushinteger(L, access);
 }
 
+/* Calls it. 5.1 looks for work of the collector when a call is over, and so
+ * after the store. */
+static void
+call_access(lua_State *L, int arguments, int results)
+{
+#if LUA_VERSION_NUM == 501
+  bool was_held = real_hold_collector(real_instance, true);
+  lua_call(L, arguments, results);
+  real_hold_collector(real_instance, was_held);
+#else
+  lua_call(L, arguments, results);
+#endif
+}
+
 /* register := table[key], both in registers */
 static void
 get_by_vm(lua_State *L, int32_t reg, int32_t table, int32_t key)
@@ -39,7 +53,7 @@ get_by_vm(lua_State *L, int32_t reg, int32_t table, int32_t key)
   begin_access(L, ACCESS_GET);
   push_register(L, table);
   push_register(L, key);
-  lua_call(L, 3, 1);
+  call_access(L, 3, 1);
   pop_register(L, reg);
 }
 
@@ -50,7 +64,7 @@ set_by_vm(lua_State *L, int32_t table, int32_t key, int32_t reg)
   push_register(L, table);
   push_register(L, key);
   push_register(L, reg);
-  lua_call(L, 4, 0);
+  call_access(L, 4, 0);
 }
 
 /* The field of a name in the access function's text. */
@@ -59,7 +73,7 @@ get_fixed_by_vm(lua_State *L, int access, int32_t reg, int32_t table)
 {
   begin_access(L, access);
   push_register(L, table);
-  lua_call(L, 2, 1);
+  call_access(L, 2, 1);
   pop_register(L, reg);
 }
 
@@ -70,7 +84,7 @@ set_fixed_by_vm(lua_State *L, int access, int32_t table, int32_t reg)
   push_register(L, table);
   lua_pushnil(L);
   push_register(L, reg);
-  lua_call(L, 4, 0);
+  call_access(L, 4, 0);
 }
 
 /* ---- strings --------------------------------------------------------- */
@@ -235,7 +249,7 @@ append(lua_State *L, struct op op, struct subject_answer *answer)
     push_register(L, op.a);
     lua_pushnil(L);
     push_register(L, op.b);
-    lua_call(L, 4, 1);
+    call_access(L, 4, 1);
     answer->value[0] = integer_answer((int64_t)lua_tointeger(L, -1));
     return;
   }

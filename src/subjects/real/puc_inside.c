@@ -116,11 +116,17 @@ real_aim(struct subject_instance *real, int32_t first, int32_t count)
 
 #if LUA_VERSION_NUM == 501
 static lu_mem held_threshold;
+#elif LUA_VERSION_NUM == 502
+static lu_byte held_running;
 #endif
 
-void
+bool
 real_hold_collector(struct subject_instance *real, bool held)
 {
+  bool was_held = real->collector_held;
+  if (held == was_held)
+    return was_held;
+  real->collector_held = held;
 #if LUA_VERSION_NUM == 501
   global_State *g = G(real->state);
   if (held) {
@@ -129,10 +135,16 @@ real_hold_collector(struct subject_instance *real, bool held)
   } else {
     g->GCthreshold = held_threshold;
   }
-#else
-  (void)real;
-  (void)held;
+#elif LUA_VERSION_NUM == 502
+  global_State *g = G(real->state);
+  if (held) {
+    held_running = g->gcrunning;
+    g->gcrunning = 0;
+  } else {
+    g->gcrunning = held_running;
+  }
 #endif
+  return was_held;
 }
 
 /* ---- dumping --------------------------------------------------------- */

@@ -76,6 +76,7 @@ struct subject_instance {
   uint8_t phase;      /* SUBJECT_PHASE_*: as it was told last */
   uint32_t steps;     /* micro-steps under way (0 or 1) */
   bool held;          /* refusals are held */
+  bool collector_held; /* the collector's own steps are */
   bool gave_up;       /* the finalizer that runs has raised an error itself */
   /* Of the operation being performed */
   struct subject_answer *answer;
