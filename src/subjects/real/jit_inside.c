@@ -43,11 +43,12 @@ real_forget_shared(lua_State *L, int index)
 }
 
 /* What finalizers raise harms no coroutine: it may run. */
-void
+bool
 real_hold_collector(struct subject_instance *real, bool held)
 {
   (void)real;
   (void)held;
+  return false;
 }
 
 int
