@@ -264,7 +264,9 @@ static bool
 judge_rest(struct oracle *oracle)
 {
   struct survey *survey = &oracle->survey;
-  uint8_t cycles = oracle->subject->traits->cycles_plain;
+  const struct subject_traits *traits = oracle->subject->traits;
+  uint8_t cycles =
+      (uint8_t)(traits->cycles_plain + traits->upvalues_linger);
   reach_stayers(oracle);
   for (uint32_t i = 0; i < survey->object_count; i++) {
     struct block *record = &oracle->blocks.records[survey->objects[i].block];

@@ -84,12 +84,14 @@ unit_tests = \
 	%D%/test_oracle_finalizers \
 	%D%/test_oracle_liveness \
 	%D%/test_oracle_memory \
+	%D%/test_oracle_versions \
 	%D%/test_quiet \
 	%D%/test_report \
 	%D%/test_shadow \
 	%D%/test_shadow_finalizers \
 	%D%/test_shadow_flow \
 	%D%/test_shadow_streams \
+	%D%/test_shadow_versions \
 	%D%/test_shadow_weak \
 	%D%/test_shrink \
 	%D%/test_tally \

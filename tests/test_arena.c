@@ -181,6 +181,25 @@ test_arena_runs_out_until_it_recovers(void **state)
   }
 }
 
+/* Would catch a block that is refused though it does not grow, or one that is
+ * not though it does. */
+static void
+test_arena_spares_what_does_not_grow(void **state)
+{
+  (void)state;
+  for (int spares = 0; spares < 2; spares++) {
+    arena_clear(arena, ARENA_FRESH);
+    arena_spare_shrinking(arena, spares);
+    void *block = take(64);
+    arena_fail_after(arena, 0);
+    void *moved = arena_allocate(arena, block, 64, 32);
+    assert_int_equal(moved != NULL, spares);
+    void *grown = arena_allocate(arena, spares ? moved : block,
+                                 spares ? 32 : 64, 128);
+    assert_int_equal(grown == NULL, spares);
+  }
+}
+
 /* Would catch one armed failure that is lost for the other. */
 static void
 test_arena_a_single_failure_comes_beside_the_want_of_memory(void **state)
@@ -289,6 +308,7 @@ main(void)
                              set_up),
       cmocka_unit_test_setup(test_arena_fails_the_kth_allocation_once, set_up),
       cmocka_unit_test_setup(test_arena_runs_out_until_it_recovers, set_up),
+      cmocka_unit_test_setup(test_arena_spares_what_does_not_grow, set_up),
       cmocka_unit_test_setup(
           test_arena_a_single_failure_comes_beside_the_want_of_memory, set_up),
       cmocka_unit_test_setup(test_arena_refuses_nothing_while_suspended,
