@@ -77,6 +77,7 @@ static const char text[] =
     "elseif a==5 then t[1]=v "
     "elseif a==6 then local n=#t+1 t[n]=v return n "
     "elseif a==7 then return{t,k,v,...}"
+    "elseif a==8 then return{t(),t(),t()}"
     "else return t..k end "
     "end";
 

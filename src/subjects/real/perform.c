@@ -92,6 +92,10 @@ allocate(void *user, void *block, size_t old_size, size_t new_size)
                             new_size);
   if (shrinks)
     real_hold(real, false);
+  if (!new && new_size && real->forgives) {
+    real->forgives = false;
+    real_hold(real, true);
+  }
   return new;
 }
 
@@ -458,7 +462,8 @@ perform_protected(lua_State *L)
 }
 
 const lua_CFunction real_functions[] = {[FUNCTION_PERFORM] = perform_protected,
-                                        [FUNCTION_BEHAVE] = real_behave};
+                                        [FUNCTION_BEHAVE] = real_behave,
+                                        [FUNCTION_MAKE] = real_make_table};
 
 static bool
 is_finalizers_error(int status)

@@ -26,6 +26,8 @@
 /* Errors of finalizers become warnings; else they come out of what ran the
  * collector. */
 #define REAL_CONTAINS_ERRORS (LUA_VERSION_NUM >= 504 || REAL_JIT)
+/* What a collection makes room for is not refused. */
+#define REAL_CURES (LUA_VERSION_NUM >= 504)
 #define REAL_MAY_FAIL_TO_SHRINK (LUA_VERSION_NUM >= 504)
 #define REAL_HAS_CLOSING (LUA_VERSION_NUM >= 504)
 #define REAL_HAS_JOIN (LUA_VERSION_NUM >= 502 || REAL_JIT)
@@ -45,10 +47,10 @@ enum {
   KEY_SEED_LAST = KEY_SEED + 3,
   /* C functions, where these are objects: enum real_function, natives */
   KEY_FUNCTION,
-  KEY_NATIVE = KEY_FUNCTION + 2
+  KEY_NATIVE = KEY_FUNCTION + 3
 };
 
-enum real_function { FUNCTION_PERFORM, FUNCTION_BEHAVE };
+enum real_function { FUNCTION_PERFORM, FUNCTION_BEHAVE, FUNCTION_MAKE };
 
 /* What await() tells the driver to do. */
 enum {
@@ -77,6 +79,7 @@ enum {
   ACCESS_SET_ONE,
   ACCESS_APPEND,
   ACCESS_LIST,
+  ACCESS_MAKE,
   ACCESS_CONCAT
 };
 
@@ -110,6 +113,7 @@ int real_behave(lua_State *L);
  * upvalue from 1 and a value, a C closure over native 0 stores the value into
  * that upvalue of its own. */
 void *real_store_asked(void);
+int real_make_table(lua_State *L);
 
 /* Allocates nothing. */
 static inline void

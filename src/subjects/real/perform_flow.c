@@ -99,7 +99,7 @@ real_protect(lua_State *L)
 static int
 run(struct subject_instance *real, lua_State *coroutine, int arguments)
 {
-  real_hold(real, true);
+  real_hold(real, !real->forgives);
   /* An error of what cannot be called would kill the coroutine (5.1). */
   if (LUA_VERSION_NUM == 501 || !real_may_collect(real->op))
     real_hold_collector(real, true);
@@ -108,6 +108,7 @@ run(struct subject_instance *real, lua_State *coroutine, int arguments)
   real->in_vm = false;
   real_hold_collector(real, false);
   real_hold(real, false);
+  real->forgives = false;
   return status;
 }
 
@@ -152,6 +153,7 @@ real_capture(struct subject_instance *real, int32_t first, int32_t count)
     return false;
   real->op = (struct op){.code = OP_CLOSURE};
   real_aim(real, first, count);
+  real->forgives = REAL_CURES;
   expect(drive(real, DRIVER_CLOSURE + count, 0, &place), LUA_YIELD);
   return true;
 }

@@ -9,6 +9,7 @@
  * and barriers run; for the others the API does it from outside.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "subjects/real/perform.h"
@@ -168,7 +169,13 @@ real_perform_function(lua_State *L, struct op op)
   "elseif a==4 then _ENV=v end end end local x "
 #endif
 
-enum { PIECE_MAX = 512, BINARY_MAX = 1 << 16, BINARY_PIECE = 48 };
+enum {
+  PIECE_MAX = 512,
+  BINARY_MAX = 1 << 16,
+  BINARY_PIECE = 48,
+  CONSTANTS_MAX = 64,
+  NESTED_FIXED = 3 /* with so many nested ones a binary stays where it is */
+};
 
 struct source {
   int constants, nested;
@@ -176,6 +183,7 @@ struct source {
   int inner;   /* constants of the nested one that is being written */
   bool steps;  /* a micro-step comes between pieces */
   size_t read; /* of the binary */
+  const struct image *image; /* that is used where it lies; NULL: none */
   char piece[PIECE_MAX];
 };
 
@@ -190,7 +198,8 @@ step_between(const struct source *source, bool is_first)
     real_micro_step(real_instance);
 }
 
-/* Constant n, of short strings and, every fourth, a long one. */
+/* Constant n, of short strings and, every fourth, a long one. Another fourth
+ * has a variable of its own, whose name is one more string. */
 static const char *
 constant_piece(struct source *source, int n, size_t *ret_size)
 {
@@ -198,8 +207,11 @@ constant_piece(struct source *source, int n, size_t *ret_size)
   size_t size = n % 4 == 3 ? op_string_long(n, n, bytes)
                            : op_string_name(1024 + n, bytes);
   bytes[size] = '\0';
-  *ret_size =
-      (size_t)snprintf(source->piece, PIECE_MAX, "x=\"%s\" ", bytes);
+  char variable[16] = "x";
+  if (n % 4 == 2)
+    snprintf(variable, sizeof variable, "local y%d", n);
+  *ret_size = (size_t)snprintf(source->piece, PIECE_MAX, "%s=\"%s\" ",
+                               variable, bytes);
   return source->piece;
 }
 
@@ -210,7 +222,8 @@ whole_piece(const char *text, size_t *ret_size)
   return text;
 }
 
-/* The pieces of the nested prototypes. */
+/* The pieces of the nested prototypes. Half of the constants are the outer
+ * one's, too; half are theirs together. */
 static const char *
 nested_piece(struct source *source, size_t *ret_size)
 {
@@ -219,8 +232,10 @@ nested_piece(struct source *source, size_t *ret_size)
     source->inner = 0;
     return whole_piece("x=function()local x ", ret_size);
   }
-  if (source->inner < each)
-    return constant_piece(source, source->inner++, ret_size);
+  if (source->inner < each) {
+    int n = source->inner++;
+    return constant_piece(source, n % 2 ? source->constants + n : n, ret_size);
+  }
   source->inner = -1;
   source->nested--;
   return whole_piece("end ", ret_size);
@@ -270,10 +285,60 @@ read_binary(lua_State *L, void *user, size_t *ret_size)
   return *ret_size ? piece : NULL;
 }
 
+#if LUA_VERSION_NUM >= 505
+/* Binaries that functions go on using where they lie: they are kept for good,
+ * one for each number of constants. */
+static struct image {
+  char *bytes;
+  size_t size;
+} images[CONSTANTS_MAX + 1];
+
+static const struct image *
+keep_image(int constants)
+{
+  struct image *image = &images[constants];
+  if (!image->bytes && (image->bytes = malloc(binary_size))) {
+    memcpy(image->bytes, binary, binary_size);
+    image->size = binary_size;
+  }
+  return image->bytes ? image : NULL;
+}
+
+static bool
+is_long_string(const char *bytes, size_t size)
+{
+  size_t digits = 1;
+  while (digits < size && bytes[digits] >= '0' && bytes[digits] <= '9')
+    digits++;
+  return bytes[0] == 'L' && digits > 1 && digits < size &&
+         bytes[digits] == ':';
+}
+
+/* What is to stay where it is must come in one piece: cut is only before long
+ * strings. */
+static const char *
+read_image(lua_State *L, void *user, size_t *ret_size)
+{
+  struct source *source = user;
+  const struct image *image = source->image;
+  (void)L;
+  step_between(source, source->read == 0);
+  const char *piece = image->bytes + source->read;
+  size_t left = image->size - source->read, size = left ? 1 : 0;
+  while (size < left && !is_long_string(piece + size, left - size))
+    size++;
+  source->read += size;
+  *ret_size = size;
+  return size ? piece : NULL;
+}
+#endif
+
 static int
 load_pieces(lua_State *L, lua_Reader reader, struct source *source)
 {
-#if LUA_VERSION_NUM >= 502
+#if LUA_VERSION_NUM >= 505
+  return lua_load(L, reader, source, "=load", source->image ? "B" : NULL);
+#elif LUA_VERSION_NUM >= 502
   return lua_load(L, reader, source, "=load", NULL);
 #else
   return lua_load(L, reader, source, "=load");
@@ -295,6 +360,13 @@ real_perform_load(lua_State *L, struct op op)
       return SUBJECT_ERROR;
     lua_pop(L, 1);
     source.steps = true;
+#if LUA_VERSION_NUM >= 505
+    if (op.c == NESTED_FIXED && !(source.image = keep_image((int)op.b)))
+      return SUBJECT_NO_MEMORY;
+    if (source.image)
+      status = load_pieces(L, read_image, &source);
+    else
+#endif
     status = load_pieces(L, read_binary, &source);
   }
   if (status != 0) /* it was caught: one of a finalizer, or of no memory */

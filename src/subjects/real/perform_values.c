@@ -592,11 +592,37 @@ chain(lua_State *L, struct op op)
   pop_register(L, op.a);
 }
 
+int
+real_make_table(lua_State *L)
+{
+  lua_createtable(L, 0, 0);
+  return 1;
+}
+
+/* A constructor that makes the first three when it has made the list, so that
+ * a collection between may have been at the list alone. */
+static void
+wide_with_new(lua_State *L, struct op op)
+{
+  begin_access(L, ACCESS_MAKE);
+  push_function(L, FUNCTION_MAKE);
+  lua_call(L, 2, 1);
+  for (int i = 4; i <= (int)op.b; i++) {
+    lua_createtable(L, 0, 0);
+    lua_rawseti(L, -2, i);
+  }
+  pop_register(L, op.a);
+}
+
 /* In a constructor, which fills it all at once. */
 static enum subject_status
 wide_by_vm(lua_State *L, struct op op)
 {
   int count = (int)op.b;
+  if (count % 2) {
+    wide_with_new(L, op);
+    return SUBJECT_DONE;
+  }
   if (!lua_checkstack(L, count + 2))
     return SUBJECT_NO_MEMORY;
   begin_access(L, ACCESS_LIST);

@@ -77,6 +77,8 @@ struct subject_instance {
   uint32_t steps;     /* micro-steps under way (0 or 1) */
   bool held;          /* refusals are held */
   bool collector_held; /* the collector's own steps are */
+  bool forgives;      /* they will be after the next one, which a collection
+                       * cures */
   bool gave_up;       /* the finalizer that runs has raised an error itself */
   /* Of the operation being performed */
   struct subject_answer *answer;
