@@ -128,6 +128,19 @@ covered() {
   done
 }
 
+# What a release is known to do wrong is in corpus/findings.
+@test "the corpus is clean on each recorded release, known findings apart" {
+  need_real
+  known=
+  [ ! -d "$top/corpus/findings" ] || known=--known=$top/corpus/findings
+  for name in $PENUMBRA_REAL_RECORDED; do
+    run "$penumbra" run -s "$name" $known "$top"/corpus/fuzz_lua54/*
+    echo "$name:"
+    grep -A12 '^broken' <<<"$output" | head -n 60
+    [ "$status" -eq 0 ]
+  done
+}
+
 @test "a fuzz target knows its subject by its own name" {
   need_real
   set -- $PENUMBRA_REAL
