@@ -159,12 +159,13 @@ real_perform_function(lua_State *L, struct op op)
 /* ---- loading --------------------------------------------------------- */
 
 /* The text comes in pieces: a head and, for each constant and each nested
- * prototype, one or more. Up to 5.1 a chunk has no upvalue. */
+ * prototype, one or more. Up to 5.1 a chunk has no upvalue. Setting it ends the
+ * call: nothing may be created after the store. */
 #if REAL_OLD_API
 #define HEAD "local a=... if a==8 then return function()end end local x "
 #else
 #define HEAD                                                               \
-  "local a,v=... if a==0 then return _ENV elseif a==4 then _ENV=v "        \
+  "local a,v=... if a==0 then return _ENV elseif a==4 then _ENV=v return " \
   "elseif a==8 then return function(a,v)if a==0 then return _ENV "         \
   "elseif a==4 then _ENV=v end end end local x "
 #endif
@@ -207,7 +208,7 @@ constant_piece(struct source *source, int n, size_t *ret_size)
   size_t size = n % 4 == 3 ? op_string_long(n, n, bytes)
                            : op_string_name(1024 + n, bytes);
   bytes[size] = '\0';
-  char variable[16] = "x";
+  char variable[32] = "x";
   if (n % 4 == 2)
     snprintf(variable, sizeof variable, "local y%d", n);
   *ret_size = (size_t)snprintf(source->piece, PIECE_MAX, "%s=\"%s\" ",
