@@ -4,10 +4,11 @@
 # on whole; `penumbra fuzz` finds an installed corpus by pkgdatadir.
 
 EXTRA_DIST += \
+	%D%/findings \
 	%D%/fuzz_lua54 \
 	%D%/pen
 
-corpus_installed = %D%/fuzz_lua54 %D%/pen
+corpus_installed = %D%/findings %D%/fuzz_lua54 %D%/pen
 
 install-data-local:
 	@$(NORMAL_INSTALL)
