@@ -357,8 +357,9 @@ real_perform_load(lua_State *L, struct op op)
   int status = load_pieces(L, read_text, &source);
   if (status == 0 && is_binary) {
     binary_size = 0;
-    if (real_dump(L, write_binary) != 0)
-      return SUBJECT_ERROR;
+    status = real_dump(L, write_binary);
+    if (status != 0) /* LuaJIT's allocates */
+      return status == LUA_ERRMEM ? SUBJECT_NO_MEMORY : SUBJECT_ERROR;
     lua_pop(L, 1);
     source.steps = true;
 #if LUA_VERSION_NUM >= 505
