@@ -11,6 +11,10 @@
  * began, ended or had a micro-step while the collector marked: no collector
  * need have seen that. It floats until it is firm again: even a full collection
  * need not free it, if an entry of a weak table that goes only now has held it.
+ *
+ * A run is blurred once a node was held by such an entry alone: how long it
+ * lives hangs on when the entry goes, which may differ. Who lives is not
+ * compared any more then.
  */
 #include "lab/twin.h"
 
@@ -117,6 +121,7 @@ mark_nodes(struct twin_side *side, const struct oracle_view *views,
 {
   struct twin *twin = side->twin;
   uint32_t floating = 0;
+  const struct shadow *shadow = oracle_shadow(oracle_of(side));
   struct twin_mark *marks = reserve(twin, side->marks, &side->mark_capacity,
                                     count, sizeof *marks);
   if (!marks)
@@ -135,6 +140,9 @@ mark_nodes(struct twin_side *side, const struct oracle_view *views,
     else if (was_reachable && may_float)
       mark->floats = mark->floated = true;
     floating += mark->floats;
+    if (!(mark->flags & ORACLE_VIEW_FIRM) &&
+        shadow_is_reachable(shadow, node))
+      side->is_blurred = true;
   }
   side->mark_count = count;
   side->now.is_settled = floating == 0;
@@ -192,7 +200,8 @@ summarise(struct twin_side *side, struct op op)
   if (twin->is_exhausted)
     return;
   now->phase = side->phase;
-  now->is_at_rest = is_whole || side->phase == SUBJECT_PHASE_PAUSE;
+  now->is_at_rest = !side->is_blurred &&
+                    (is_whole || side->phase == SUBJECT_PHASE_PAUSE);
   now->is_settled = now->is_settled && now->is_performed && is_collection(op);
   sum_up(side, twin->views, count);
 }
@@ -574,6 +583,7 @@ twin_run_side(struct twin *twin, uint8_t which, struct lab_result *ret_result)
   twin->firm.count = 0;
   side->mark_count = 0;
   side->is_over = false;
+  side->is_blurred = false;
   side->phase = SUBJECT_PHASE_PAUSE;
   side->was_whole = twin->stream.ops[0].code == OP_SETUP &&
                     twin->stream.ops[0].c == OP_MODE_GENERATIONAL;

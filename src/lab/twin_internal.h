@@ -51,6 +51,7 @@ struct twin_side {
   struct twin_mark *marks; /* owns mark_capacity: by node */
   uint32_t mark_count, mark_capacity;
   bool is_over; /* nothing more is performed */
+  bool is_blurred; /* see twin.c */
   /* the operation that runs */
   struct twin_step now;
   uint8_t phase;    /* enum subject_phase, when looked at last */
