@@ -705,7 +705,7 @@ check_give_up_unseen(struct oracle *oracle)
     if (is_callable(oracle, ids[i]) ||
         !shadow_has_lapsed(oracle->shadow, ids[i]))
       continue;
-    shadow_finalizer_begin(oracle->shadow, ids[i]);
+    shadow_finalizer_doubt(oracle->shadow, ids[i]);
     shadow_owed(oracle->shadow, &ids);
   }
   shadow_reach(oracle->shadow);

@@ -150,6 +150,9 @@ uint64_t shadow_marking(const struct shadow *shadow, uint32_t id);
 uint32_t shadow_owed(const struct shadow *shadow, const uint32_t **ret_ids);
 /* The finalizer of a node is being called: it is owed no more. */
 void shadow_finalizer_begin(struct shadow *shadow, uint32_t id);
+/* The finalizer of a node may have been passed over unseen: the node is owed it
+ * no more, and doubtful. */
+void shadow_finalizer_doubt(struct shadow *shadow, uint32_t id);
 /* It has returned and has done what its behaviour says, which the node's
  * metatable had as __gc when it was called. While the state is closing nothing
  * is marked. SHADOW_NO_MEMORY: the state is as before. touch makes one node,
@@ -166,7 +169,7 @@ bool shadow_has_no_room(const struct shadow *shadow, uint32_t id,
 bool shadow_has_lapsed(const struct shadow *shadow, uint32_t id);
 /* Whether the node may be owed a finalizer though it is not owed: it was
  * unreachable without one, and whether the subject has noticed then is its own
- * affair [T]. */
+ * affair [T]; or its finalizer may have been passed over unseen. */
 bool shadow_is_doubtful(const struct shadow *shadow, uint32_t id);
 /* The behaviour (OP_BEHAVIOUR_*; NOTHING for light C functions 0 to 7) that a
  * call of the node's finalizer would have now; NONE without one, NUMBER for a

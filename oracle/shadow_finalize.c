@@ -168,6 +168,13 @@ shadow_finalizer_begin(struct shadow *shadow, uint32_t id)
     owe_no_more(shadow, id);
 }
 
+void
+shadow_finalizer_doubt(struct shadow *shadow, uint32_t id)
+{
+  shadow_finalizer_begin(shadow, id);
+  shadow->nodes[id].flags |= SHADOW_DOUBTFUL;
+}
+
 /* ---- what finalizers do ---------------------------------------------- */
 
 static bool
