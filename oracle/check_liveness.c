@@ -305,8 +305,10 @@ judge_owed(struct oracle *oracle)
     if (!block || !is_overdue(oracle, ids[i], block) ||
         (oracle->finalizers.waited && !check_has_waited(oracle, ids[i])))
       continue;
+    uint8_t cycles = oracle->subject->traits->cycles_finalizer;
     record->waited += 1;
-    if (record->waited < oracle->subject->traits->cycles_finalizer)
+    if (record->waited < cycles ||
+        (record->waited == cycles && may_linger(oracle, ids[i])))
       continue;
     if (!judge_entries(oracle))
       return false;

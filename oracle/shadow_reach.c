@@ -210,9 +210,10 @@ forget_waiting(struct search *search)
     memset(shadow->waiting, 0, shadow->node_count * sizeof *shadow->waiting);
 }
 
-/* Marks what is reachable and what is held; returns how many are reachable. */
+/* Marks what is reachable and what is held, and lets entries wait; returns how
+ * many are reachable. */
 static uint32_t
-search_all(struct search *search)
+search_held(struct search *search)
 {
   const struct shadow *shadow = search->shadow;
   uint32_t reached;
@@ -230,6 +231,14 @@ search_all(struct search *search)
     meet_node(search, search->node);
   }
   drain(search, reached);
+  return reached;
+}
+
+static uint32_t
+search_all(struct search *search)
+{
+  uint32_t reached = search_held(search);
+
   forget_waiting(search);
   return reached;
 }
@@ -404,16 +413,17 @@ shadow_is_behind_upvalue(const struct shadow *shadow, uint32_t id)
   struct search search = {.shadow = shadow,
                           .marks = shadow->seen,
                           .queue = shadow->queue,
-                          .mark = SHADOW_HELD,
                           .by_keys = shadow->traits->ephemerons};
+  uint32_t held;
 
-  memset(search.marks, 0, shadow->node_count);
+  search_held(&search);
+  held = search.count;
   for (uint32_t node = SHADOW_FIRST; node < shadow->node_count; node++) {
     if (shadow->nodes[node].kind == SUBJECT_KIND_THREAD &&
         !(marks_now(shadow, node) & SHADOW_HELD))
       meet_captured(&search, &shadow->nodes[node].as.thread);
   }
-  drain(&search, 0);
+  drain(&search, held);
   forget_waiting(&search);
   return shadow->seen[id];
 }

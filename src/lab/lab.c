@@ -220,7 +220,9 @@ arena_told(void *user, const struct arena_event *event)
 
 /* ---- operations ------------------------------------------------------ */
 
-/* One micro-step of the lab's own, judged as an operation. */
+/* One micro-step of the lab's own, judged as an operation. One that is a whole
+ * collection goes through all phases: if nothing is told of them, it is judged
+ * at once. */
 static void
 micro_step(struct lab *lab, struct op op)
 {
@@ -229,12 +231,17 @@ micro_step(struct lab *lab, struct op op)
     lab->result->micro_steps += 1;
     return;
   }
+  uint64_t before = lab->result->micro_steps;
   oracle_operation_begin(lab->oracle, op);
   lab->is_judged = false;
   lab->subject->micro_step(lab->instance);
   oracle_operation_end(lab->oracle, SUBJECT_DONE, NULL);
   leave_on_finding(lab);
-  check_at_step(lab, ORACLE_BETWEEN);
+  if (!(lab->subject->capabilities & SUBJECT_CAN_EVENTS) &&
+      (lab_steps_are_whole(lab) || lab->result->micro_steps > before + 1))
+    check(lab, ORACLE_BETWEEN);
+  else
+    check_at_step(lab, ORACLE_BETWEEN);
 }
 
 bool
