@@ -109,7 +109,7 @@ REAL_SUBJECT(puc51)" ]
 
 # covered NAME FOLDER: how many edges of a target the inputs there reach.
 covered() {
-  "$build/fuzz/fuzz_$1" -runs=0 "$2" 2>&1 |
+  "$build/fuzz/fuzz_$1" --known="$top/corpus/findings" -runs=0 "$2" 2>&1 |
     sed -n 's/.*INITED  *cov: \([0-9]*\).*/\1/p'
 }
 
@@ -118,7 +118,10 @@ covered() {
   [ "$PENUMBRA_FUZZING" = yes ] || skip 'this build has no libFuzzer'
   mkdir "$BATS_TEST_TMPDIR/few" "$BATS_TEST_TMPDIR/more"
   cp "$top/corpus/fuzz_lua54/table-store-into-black" "$BATS_TEST_TMPDIR/few/"
-  cp "$top"/corpus/fuzz_lua54/[a-f]*-* "$BATS_TEST_TMPDIR/more/"
+  # Not all: what ends the process ends the count, and some findings do.
+  for family in coroutine ephemeron table userdata weak; do
+    cp "$top/corpus/fuzz_lua54/$family"-* "$BATS_TEST_TMPDIR/more/"
+  done
   for name in $PENUMBRA_REAL_RECORDED; do
     few=$(covered "$name" "$BATS_TEST_TMPDIR/few")
     more=$(covered "$name" "$BATS_TEST_TMPDIR/more")
@@ -147,8 +150,8 @@ covered() {
   ln -s "$build/fuzz/fuzz_real" "$BATS_TEST_TMPDIR/fuzz_nothing"
   run -3 "$BATS_TEST_TMPDIR/fuzz_nothing" "$top/corpus/pen"
   [[ $output == *"penumbra: nothing: no such subject in this build"* ]]
-  run "$build/fuzz/fuzz_$1" /dev/null
-  [ "$status" -eq 0 ]
+  : >"$BATS_TEST_TMPDIR/empty"
+  run -0 "$build/fuzz/fuzz_$1" "$BATS_TEST_TMPDIR/empty"
 }
 
 @test "penumbra fuzz finds a real collector's target and seeds" {
@@ -157,6 +160,8 @@ covered() {
   set -- $PENUMBRA_REAL_RECORDED
   run "$penumbra" fuzz -s "$1" --artefacts here 1
   [[ ${lines[0]} == "Fuzzing $1 for 1 seconds, 1 process" ]]
+  # The generator needs no seeds, and a build outside of the sources has none.
+  [ "$PENUMBRA_FUZZING" = yes ] || return 0
   [[ $output == *"corpus/fuzz_"* ]]
-  [ "$PENUMBRA_FUZZING" != yes ] || [[ $output == *"engine     libFuzzer"* ]]
+  [[ $output == *"engine     libFuzzer"* ]]
 }
