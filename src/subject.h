@@ -239,6 +239,17 @@ struct subject_visitor {
   bool (*is_live)(struct subject_visitor *, uint64_t base);
 };
 
+/* Whether link may be followed; tells if not. */
+static inline bool
+subject_may_follow(struct subject_visitor *visitor, uint64_t link,
+                   const char *where)
+{
+  if (visitor->is_live(visitor, link))
+    return true;
+  visitor->broken(visitor, where, link);
+  return false;
+}
+
 /* ---- events ---------------------------------------------------------- */
 
 enum subject_event_type {

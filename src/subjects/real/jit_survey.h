@@ -51,14 +51,10 @@ is_live(const struct survey *s, const void *block)
   return s->visitor->is_live(s->visitor, BASE(block));
 }
 
-/* Whether link may be followed; tells if not. */
 static bool
 may_follow(const struct survey *s, const void *link, const char *where)
 {
-  if (is_live(s, link))
-    return true;
-  s->visitor->broken(s->visitor, where, BASE(link));
-  return false;
+  return subject_may_follow(s->visitor, BASE(link), where);
 }
 
 static struct subject_value

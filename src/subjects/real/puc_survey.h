@@ -33,14 +33,10 @@ is_live(struct survey *s, uint64_t base)
   return s->visitor->is_live(s->visitor, base);
 }
 
-/* Whether link may be followed; tells if not. */
 static bool
 may_follow(struct survey *s, const void *link, const char *where)
 {
-  if (is_live(s, BASE(link)))
-    return true;
-  s->visitor->broken(s->visitor, where, BASE(link));
-  return false;
+  return subject_may_follow(s->visitor, BASE(link), where);
 }
 
 static bool
