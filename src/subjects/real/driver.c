@@ -83,10 +83,7 @@ static const char text[] =
 
 /* ---- compiled once --------------------------------------------------- */
 
-enum { BINARY_MAX = 1 << 15 };
-
-static char binary[BINARY_MAX];
-static size_t binary_size; /* 0: not compiled yet */
+static struct real_binary driver; /* of size 0: not compiled yet */
 
 static void *
 allocate(void *user, void *block, size_t old_size, size_t new_size)
@@ -102,20 +99,27 @@ allocate(void *user, void *block, size_t old_size, size_t new_size)
 static int
 write_binary(lua_State *L, const void *bytes, size_t size, void *user)
 {
+  struct real_binary *binary = user;
   (void)L;
-  (void)user;
-  if (size > BINARY_MAX - binary_size)
+  if (size > sizeof binary->bytes - binary->size)
     return 1;
   if (size)
-    memcpy(binary + binary_size, bytes, size);
-  binary_size += size;
+    memcpy(binary->bytes + binary->size, bytes, size);
+  binary->size += size;
   return 0;
+}
+
+int
+real_dump(lua_State *L, struct real_binary *binary)
+{
+  binary->size = 0;
+  return real_dump_by(L, write_binary, binary);
 }
 
 bool
 real_compile_driver(void)
 {
-  if (binary_size)
+  if (driver.size)
     return true;
 #if LUA_VERSION_NUM >= 505
   lua_State *L = lua_newstate(allocate, NULL, 0);
@@ -125,17 +129,17 @@ real_compile_driver(void)
   if (!L)
     return false;
   bool done = luaL_loadbuffer(L, text, sizeof text - 1, "=driver") == 0 &&
-              real_dump(L, write_binary) == 0;
+              real_dump(L, &driver) == 0;
   lua_close(L);
   if (!done)
-    binary_size = 0;
+    driver.size = 0;
   return done;
 }
 
 void
 real_push_driver(lua_State *L)
 {
-  if (luaL_loadbuffer(L, binary, binary_size, "=driver") != 0)
+  if (luaL_loadbuffer(L, driver.bytes, driver.size, "=driver") != 0)
     lua_error(L);
   lua_pushcfunction(L, real_await);
   lua_pushcfunction(L, real_act);

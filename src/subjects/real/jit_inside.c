@@ -52,10 +52,10 @@ real_hold_collector(struct subject_instance *real, bool held)
 }
 
 int
-real_dump(lua_State *L, lua_Writer writer)
+real_dump_by(lua_State *L, lua_Writer writer, void *user)
 {
   GCproto *prototype = funcproto((const GCfunc *)lua_topointer(L, -1));
-  return lj_bcwrite(L, prototype, writer, NULL, BCDUMP_F_STRIP);
+  return lj_bcwrite(L, prototype, writer, user, BCDUMP_F_STRIP);
 }
 
 /* The library is opened with an environment of its own, so that nothing but

@@ -239,6 +239,16 @@ bool real_has_user_value(lua_State *L, int index, int n);
 
 /* ---- driver.c -------------------------------------------------------- */
 
+/* A dumped function. */
+struct real_binary {
+  size_t size;
+  char bytes[1 << 16];
+};
+
+/* Dumps the function at the top in the place of what binary held. Gives 0 or a
+ * status of the VM; not 0 where there is no room in it. */
+int real_dump(lua_State *L, struct real_binary *binary);
+
 /* To be called once before a state is opened; false: no memory. */
 bool real_compile_driver(void);
 /* Pushes the driver and the access function. Raises on no memory. */
@@ -258,7 +268,7 @@ bool real_hold_collector(struct subject_instance *real, bool held);
 void real_forget_shared(lua_State *L, int index);
 /* Dumps the function at the top, without names where upvalues do not need
  * them. */
-int real_dump(lua_State *L, lua_Writer writer);
+int real_dump_by(lua_State *L, lua_Writer writer, void *user);
 #if REAL_JIT
 /* Pushes the VM's own pcall, across which a coroutine can yield. */
 void real_push_pcall(lua_State *L);

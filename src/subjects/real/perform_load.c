@@ -172,7 +172,6 @@ real_perform_function(lua_State *L, struct op op)
 
 enum {
   PIECE_MAX = 512,
-  BINARY_MAX = 1 << 16,
   BINARY_PIECE = 48,
   CONSTANTS_MAX = 64,
   NESTED_FIXED = 3 /* with so many nested ones a binary stays where it is */
@@ -189,8 +188,7 @@ struct source {
 };
 
 /* A dumped chunk on its way to be loaded: only within an operation. */
-static char binary[BINARY_MAX];
-static size_t binary_size;
+static struct real_binary binary;
 
 static void
 step_between(const struct source *source, bool is_first)
@@ -260,27 +258,14 @@ read_text(lua_State *L, void *user, size_t *ret_size)
   return NULL;
 }
 
-static int
-write_binary(lua_State *L, const void *bytes, size_t size, void *user)
-{
-  (void)L;
-  (void)user;
-  if (size > BINARY_MAX - binary_size)
-    return 1;
-  if (size)
-    memcpy(binary + binary_size, bytes, size);
-  binary_size += size;
-  return 0;
-}
-
 static const char *
 read_binary(lua_State *L, void *user, size_t *ret_size)
 {
   struct source *source = user;
   (void)L;
   step_between(source, source->read == 0);
-  const char *piece = binary + source->read;
-  size_t left = binary_size - source->read;
+  const char *piece = binary.bytes + source->read;
+  size_t left = binary.size - source->read;
   *ret_size = left < BINARY_PIECE ? left : BINARY_PIECE;
   source->read += *ret_size;
   return *ret_size ? piece : NULL;
@@ -298,9 +283,9 @@ static const struct image *
 keep_image(int constants)
 {
   struct image *image = &images[constants];
-  if (!image->bytes && (image->bytes = malloc(binary_size))) {
-    memcpy(image->bytes, binary, binary_size);
-    image->size = binary_size;
+  if (!image->bytes && (image->bytes = malloc(binary.size))) {
+    memcpy(image->bytes, binary.bytes, binary.size);
+    image->size = binary.size;
   }
   return image->bytes ? image : NULL;
 }
@@ -356,8 +341,7 @@ real_perform_load(lua_State *L, struct op op)
                           .steps = !is_binary};
   int status = load_pieces(L, read_text, &source);
   if (status == 0 && is_binary) {
-    binary_size = 0;
-    status = real_dump(L, write_binary);
+    status = real_dump(L, &binary);
     if (status != 0) /* LuaJIT's allocates */
       return status == LUA_ERRMEM ? SUBJECT_NO_MEMORY : SUBJECT_ERROR;
     lua_pop(L, 1);

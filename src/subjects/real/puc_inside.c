@@ -150,14 +150,14 @@ real_hold_collector(struct subject_instance *real, bool held)
 /* ---- dumping --------------------------------------------------------- */
 
 int
-real_dump(lua_State *L, lua_Writer writer)
+real_dump_by(lua_State *L, lua_Writer writer, void *user)
 {
 #if LUA_VERSION_NUM == 501
-  return lua_dump(L, writer, NULL); /* upvalues are found by their names */
+  return lua_dump(L, writer, user); /* upvalues are found by their names */
 #elif LUA_VERSION_NUM == 502
-  return luaU_dump(L, prototype_of(lua_topointer(L, -1)), writer, NULL, 1);
+  return luaU_dump(L, prototype_of(lua_topointer(L, -1)), writer, user, 1);
 #else
-  return lua_dump(L, writer, NULL, 1);
+  return lua_dump(L, writer, user, 1);
 #endif
 }
 
