@@ -26,7 +26,8 @@ EXTRA_DIST += \
 	%D%/puc_survey_heap.h \
 	%D%/puc_traits.h \
 	%D%/real.h \
-	%D%/sources
+	%D%/sources \
+	%D%/uncovered.h
 
 real_build = \
 	CC='$(CC)' LD='$(LD)' OBJCOPY='$(OBJCOPY)' \

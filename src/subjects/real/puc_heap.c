@@ -88,6 +88,7 @@ static void raw_changemode(lua_State *L, int mode);
 #include "ltm.h"
 
 #include "subjects/real/puc_shim.h"
+#include "subjects/real/uncovered.h"
 
 /* ---- telling of steps ------------------------------------------------ */
 
@@ -346,9 +347,11 @@ real_phase(struct subject_instance *instance)
 
 /* ---- the survey ------------------------------------------------------ */
 
+UNCOVERED_BEGIN
 #include "subjects/real/puc_survey.h"
 
 #include "subjects/real/puc_survey_heap.h"
+UNCOVERED_END
 
 struct subject_value
 real_value(lua_State *L, int index)
