@@ -125,6 +125,17 @@ may_linger(const struct oracle *oracle, uint32_t node)
          shadow_is_behind_upvalue(oracle->shadow, node);
 }
 
+/* Whether it is owed a finalizer, or something is that leads to it, is in
+ * doubt: it is let live as long as if it were. */
+static bool
+may_be_owed(const struct oracle *oracle, uint32_t node, uint32_t survived)
+{
+  const struct subject_traits *traits = oracle->subject->traits;
+  return !oracle_is_told(oracle) &&
+         survived < traits->cycles_finalizer + traits->cycles_finalized &&
+         shadow_is_behind_doubt(oracle->shadow, node);
+}
+
 static bool
 judge_node(struct oracle *oracle, uint32_t object, uint32_t node)
 {
@@ -134,12 +145,14 @@ judge_node(struct oracle *oracle, uint32_t object, uint32_t node)
   uint8_t cycles =
       record->call ? traits->cycles_finalized : traits->cycles_plain;
   enum law law = record->call ? LAW_LIVENESS_FINALIZED : LAW_LIVENESS_GARBAGE;
-  if (is_newborn(oracle, shown) || is_held(oracle, node) ||
-      shadow_is_doubtful(oracle->shadow, node))
+  if (is_held(oracle, node))
+    record->survived = 0;
+  if (is_newborn(oracle, shown) || is_held(oracle, node))
     return true;
   record->survived += 1;
   if (record->survived < cycles ||
-      (record->survived == cycles && may_linger(oracle, node)))
+      (record->survived == cycles && may_linger(oracle, node)) ||
+      may_be_owed(oracle, node, record->survived))
     return true;
   if (!judge_entries(oracle))
     return false;

@@ -121,6 +121,8 @@ bool shadow_is_held_by_keys(const struct shadow *shadow, uint32_t id);
 /* Whether a coroutine that is not held can reach the node, through a register
  * that some closure has captured. */
 bool shadow_is_behind_upvalue(const struct shadow *shadow, uint32_t id);
+/* Whether a doubtful node that is not held is the node, or can reach it. */
+bool shadow_is_behind_doubt(const struct shadow *shadow, uint32_t id);
 
 /* Weak tables. The sides of a table that are weak now: OP_WEAK_*; of a
  * node that is no table OP_WEAK_NONE. */

@@ -407,8 +407,27 @@ meet_captured(struct search *search, const struct shadow_thread *thread)
   }
 }
 
-bool
-shadow_is_behind_upvalue(const struct shadow *shadow, uint32_t id)
+/* Marks what is not held and is one of the first nodes that may keep things
+ * alive unseen. */
+typedef void (*meet_first)(struct search *search, uint32_t id);
+
+static void
+meet_behind_thread(struct search *search, uint32_t id)
+{
+  if (search->shadow->nodes[id].kind == SUBJECT_KIND_THREAD)
+    meet_captured(search, &search->shadow->nodes[id].as.thread);
+}
+
+static void
+meet_doubtful(struct search *search, uint32_t id)
+{
+  if (shadow_is_doubtful(search->shadow, id))
+    meet_node(search, id);
+}
+
+/* Whether a node is held, or what is not held but is met leads to it. */
+static bool
+is_behind(const struct shadow *shadow, uint32_t id, meet_first meet_it)
 {
   struct search search = {.shadow = shadow,
                           .marks = shadow->seen,
@@ -419,13 +438,24 @@ shadow_is_behind_upvalue(const struct shadow *shadow, uint32_t id)
   search_held(&search);
   held = search.count;
   for (uint32_t node = SHADOW_FIRST; node < shadow->node_count; node++) {
-    if (shadow->nodes[node].kind == SUBJECT_KIND_THREAD &&
-        !(marks_now(shadow, node) & SHADOW_HELD))
-      meet_captured(&search, &shadow->nodes[node].as.thread);
+    if (!(marks_now(shadow, node) & SHADOW_HELD))
+      meet_it(&search, node);
   }
   drain(&search, held);
   forget_waiting(&search);
   return shadow->seen[id];
+}
+
+bool
+shadow_is_behind_upvalue(const struct shadow *shadow, uint32_t id)
+{
+  return is_behind(shadow, id, meet_behind_thread);
+}
+
+bool
+shadow_is_behind_doubt(const struct shadow *shadow, uint32_t id)
+{
+  return is_behind(shadow, id, meet_doubtful);
 }
 
 /* ---- edges ----------------------------------------------------------- */

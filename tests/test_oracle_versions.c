@@ -169,6 +169,31 @@ test_versions_finds_a_call_of_what_lives(void **state)
   }
 }
 
+/* Where nobody tells of lists, what cannot be called may still be owed its
+ * finalizer: it is let live as long, with what it leads to, and no longer. */
+static void
+test_versions_lets_what_is_in_doubt_be_for_a_while(void **state)
+{
+  (void)state;
+  begin_silent();
+  make_finalizable(3, OP_BEHAVIOUR_NUMBER);
+  inner = make_finalizable(4, OP_BEHAVIOUR_NUMBER);
+  drop_register(3);
+  drop_register(4);
+  begin_operation(OP_COLLECT, 0, 0, 0);
+  enter(SUBJECT_PHASE_ATOMIC);
+  enter(SUBJECT_PHASE_SWEEP);
+  erase(page.drawn + page.count - 1); /* the metatable of the inner one */
+  erase(inner);
+  enter(SUBJECT_PHASE_PAUSE);
+  end_operation(SUBJECT_DONE);
+  expect_clean(); /* it was owed before */
+  collect_nothing();
+  expect_clean();
+  collect_nothing();
+  expect(LAW_LIVENESS_GARBAGE);
+}
+
 int
 main(void)
 {
@@ -181,6 +206,7 @@ main(void)
       T(lets_calls_nest),
       T(lets_errors_come_through),
       T(finds_a_call_of_what_lives),
+      T(lets_what_is_in_doubt_be_for_a_while),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
