@@ -144,6 +144,25 @@ covered() {
   done
 }
 
+@test "the built-in collector and real 5.4 do the same on the corpus" {
+  need_real
+  [[ " $PENUMBRA_REAL_RECORDED " = *" puc54 "* ]] || skip 'puc54 is not there'
+  run "$penumbra" twin -s lua54,puc54 "$top/corpus/fuzz_lua54"
+  [[ $output = *' 0 different'* && $output = *', 0 unchecked'* ]]
+  # What is broken is a known finding of puc54.
+  while read -r input; do
+    "$penumbra" run -s puc54 --known="$top/corpus/findings" "$input"
+  done < <(printf '%s\n' "$output" | sed -n 's/^broken .*compared  \([^ ]*\).*/\1/p')
+}
+
+@test "an old table that one has touched and the other has not" {
+  need_real
+  [[ " $PENUMBRA_REAL_RECORDED " = *" puc54 "* ]] || skip 'puc54 is not there'
+  run -0 "$penumbra" twin -s lua54,puc54 \
+    "$top/corpus/fuzz_lua54/metatable-of-touched"
+  [[ $output = *'(to operation 6: touched)'* ]]
+}
+
 @test "a fuzz target knows its subject by its own name" {
   need_real
   set -- $PENUMBRA_REAL

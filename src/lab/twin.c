@@ -385,6 +385,10 @@ compare(struct twin_side *side, size_t index, struct op op)
       !compare_answers(twin, index, op, a, b))
     return;
   aspect = different_aspect(twin, op, a, b, lab_steps_are_whole(twin->lab));
+  if (aspect && strcmp(aspect, "paint") == 0 && a->is_black != b->is_black) {
+    end_comparison(twin, index, TWIN_TOUCHED);
+    return;
+  }
   if (aspect) {
     differ(twin, index, aspect);
     return;
@@ -410,6 +414,19 @@ is_led(const struct twin_side *side, struct op op)
          (op.code == OP_MICROSTEP || op.code == OP_STEP);
 }
 
+/* The views are those after the operation before. */
+static bool
+gives_to_black(const struct twin_side *side, struct op op)
+{
+  const struct twin *twin = side->twin;
+  struct shadow_value parent;
+  if (op.code != OP_SETMETA)
+    return false;
+  parent = oracle_register(oracle_of(side), op.a);
+  return parent.tag == SHADOW_NODE && parent.bits < twin->firm.count &&
+         twin->views[parent.bits].colour == SUBJECT_BLACK;
+}
+
 static bool
 admits(struct lab_guide *guide, size_t index, struct op op)
 {
@@ -432,6 +449,7 @@ admits(struct lab_guide *guide, size_t index, struct op op)
   if (row != TWIN_DIFFERENCES)
     return false;
   side->now.is_performed = true;
+  side->now.is_black = gives_to_black(side, op);
   return !is_led(side, op);
 }
 

@@ -27,6 +27,7 @@ struct twin_step {
   bool is_performed;
   bool is_at_rest;  /* live and paint mean something */
   bool is_settled;  /* so does loose: a full collection, and nothing floats */
+  bool is_black;    /* what is given a metatable: before that */
 };
 
 /* A node as it was after an operation. */
