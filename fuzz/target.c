@@ -27,6 +27,8 @@ static const struct subject *subject;
 static const char *fault; /* borrows; NULL: none */
 static const char *known_folder; /* borrows; NULL: none */
 static struct known known;
+static const char *left_out_file; /* borrows; NULL: none */
+static struct known_inputs left_out;
 static bool runs_twice;
 static struct lab *lab;
 static struct summary own_summary;
@@ -101,6 +103,8 @@ take_option(const char *argument)
     map_summary(value);
   } else if ((value = option_value(argument, "--known="))) {
     known_folder = value;
+  } else if ((value = option_value(argument, "--leave-out="))) {
+    left_out_file = value;
   } else {
     return false;
   }
@@ -142,6 +146,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
     give_up(fault, "no such fault in this build");
   if (known_folder && !known_read(known_folder, subject->name, &known))
     give_up(known_folder, strerror(errno));
+  if (left_out_file && !known_inputs_read(left_out_file, &left_out))
+    give_up(left_out_file, strerror(errno));
   runs_twice = twice && strcmp(twice, "1") == 0;
   lab = lab_new();
   if (!lab)
@@ -220,7 +226,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct lab_result result;
   struct stream stream;
 
-  if (size > SUMMARY_INPUT_MAX ||
+  if (size > SUMMARY_INPUT_MAX || known_inputs_has(&left_out, data, size) ||
       stream_decode(data, size, &stream) != STREAM_OK)
     return 0;
   if (!is_large(&stream)) {

@@ -173,6 +173,8 @@ static bool
 judge_nodes(struct oracle *oracle)
 {
   const struct survey *survey = &oracle->survey;
+  if (oracle->had_old_modes)
+    return true;
   oracle_applies(oracle, LAW_LIVENESS_GARBAGE);
   if (oracle->finalizers.calls_before)
     oracle_applies(oracle, LAW_LIVENESS_FINALIZED);

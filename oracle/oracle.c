@@ -58,6 +58,7 @@ forget_operation(struct oracle *oracle)
   oracle->death_count = 0;
   oracle->closing_count = 0;
   oracle->collected = false;
+  oracle->had_old_modes = shadow_has_old_modes(oracle->shadow);
   check_claims_begin(oracle);
 }
 

@@ -534,6 +534,12 @@ shadow_forget_modes(struct shadow *shadow)
   }
 }
 
+bool
+shadow_has_old_modes(const struct shadow *shadow)
+{
+  return shadow->has_been_weak;
+}
+
 uint8_t
 shadow_mode(const struct shadow *shadow)
 {

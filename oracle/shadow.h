@@ -143,6 +143,8 @@ void shadow_clear_entry(struct shadow *shadow, uint32_t table,
 /* Where a mode that was taken away may count until the cycle is over [T]: one
  * has begun since, or a whole collection has been made. */
 void shadow_forget_modes(struct shadow *shadow);
+/* Whether some table has such a mode. */
+bool shadow_has_old_modes(const struct shadow *shadow);
 
 /* Finalizers. The number of the marking of a node whose finalizer is owed
  * (later ones are larger, from 1), else 0. */

@@ -227,6 +227,8 @@ struct oracle {
   uint32_t closing_count;
   struct oracle_claims claims;
   struct oracle_finalizers finalizers;
+  bool had_old_modes; /* when op began: of what tables were weak or not it is
+                       * not known what they held */
   bool collected; /* op was a full collection, or minor ones, and succeeded; no
                    * survey since */
   bool has_cleared; /* in op a pair went from a weak table */

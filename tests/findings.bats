@@ -125,6 +125,17 @@ make_known() {
   [[ $output == *'No finding.'* ]]
 }
 
+# A use after free ends the process, and each of these seeds does it.
+@test "known: fuzzing goes on past what ends a process" {
+  [[ $PENUMBRA_FUZZING = yes && $PENUMBRA_SANITIZERS != no ]] ||
+    skip 'nothing ends a process in this build'
+  has_subject puc52 || skip 'puc52 is not in this build'
+  run "$penumbra" fuzz -s puc52 --known="$findings" --seed 1 \
+    --artefacts=artefacts 20
+  [[ $output =~ Known\ findings\ ended\ a\ process\ [1-9] ]]
+  [ -z "$(find artefacts -name 'left-out')" ]
+}
+
 @test "known: bad usage" {
   printf 'nil r0\n' >stream.pen
   run -2 --separate-stderr "$penumbra" run --known=nowhere stream.pen

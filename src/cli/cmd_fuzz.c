@@ -125,8 +125,10 @@ struct session {
   struct timespec start;
   double seconds; /* that the workers ran */
   char *target, *dict, *seeds, *corpus, *private_folder; /* own ... */
-  char *known_folder;                                     /* ... this, too */
-  struct known known; /* for what is replayed at the end */
+  char *known_folder, *left_out; /* ... these, too */
+  struct known known; /* for what is replayed */
+  struct summary before; /* of processes that a known finding ended */
+  uint64_t restarts;
   uint64_t findings;
   bool has_failed;
   bool keep_logs;
@@ -192,8 +194,6 @@ make_folders(struct session *session)
   if (!session->private_folder || !mkdtemp(session->private_folder)) {
     error = session->private_folder ? errno : ENOMEM;
     free(session->private_folder);
-  free(session->known_folder);
-  known_done(&session->known);
     session->private_folder = NULL;
     return refuse_folder(session->folder, error);
   }
@@ -284,6 +284,11 @@ set_up(struct session *session)
   session->fuzzer.seeds = session->seeds;
   session->fuzzer.corpus = session->corpus;
   session->fuzzer.session = session->private_folder;
+  if (arguments->has_known && status == CLI_CLEAN &&
+      session->fuzzer.engine == FUZZER_LIBFUZZER) {
+    session->left_out = artefact_path(session->private_folder, "left-out");
+    session->fuzzer.left_out = session->left_out;
+  }
   return status;
 }
 
@@ -321,7 +326,7 @@ introduce(const struct session *session)
 static void
 sum_up(const struct session *session, struct summary *ret_sum)
 {
-  memset(ret_sum, 0, sizeof *ret_sum);
+  *ret_sum = session->before;
   for (unsigned i = 0; i < session->worker_count; i++)
     summary_add(ret_sum, session->workers[i].summary);
 }
@@ -406,33 +411,6 @@ stop_workers(struct session *session)
       session->workers[i].status = 0;
 }
 
-static int
-fuzz(struct session *session)
-{
-  double next_progress = isatty(STDERR_FILENO) ? 0.5 : 10;
-  int error = 0;
-
-  clock_gettime(CLOCK_MONOTONIC, &session->start);
-  for (unsigned i = 0; i < session->arguments->workers && error == 0; i++) {
-    error = fuzzer_start(&session->fuzzer, i, &session->workers[i]);
-    session->worker_count += error == 0;
-  }
-  if (error != 0) {
-    cli_error("cannot start a fuzzer: %s", strerror(error));
-    session->has_failed = true;
-  }
-  while (error == 0 && !is_over(session)) {
-    nap();
-    poll_workers(session);
-    show_progress(session, &next_progress);
-  }
-  session->seconds = seconds_since(&session->start);
-  stop_workers(session);
-  if (isatty(STDERR_FILENO))
-    fputs("\r\033[K", stderr);
-  return error;
-}
-
 /* ---- findings -------------------------------------------------------- */
 
 /* Better on the screen than nowhere. */
@@ -490,33 +468,42 @@ tell_finding(struct session *session, struct child_job *job,
   free(path);
 }
 
-/* Runs an input that a worker left. true if it breaks a law. */
+/* Runs an input that a worker left, in a process of its own. The stream that
+ * the job borrows is the caller's to free, unless this is false. */
+static bool
+run_input(struct session *session, const uint8_t *bytes, size_t size,
+          struct stream *stream, struct child_job *job)
+{
+  const struct child_options child = {.timeout = REPLAY_SECONDS};
+
+  if (stream_decode(bytes, size, stream) != STREAM_OK)
+    return false;
+  *job = (struct child_job){.run = {.file = "an input",
+                                    .subject = session->fuzzer.subject,
+                                    .fault = session->fuzzer.fault,
+                                    .stream = stream}};
+  if (child_run(job, 1, &child) == CHILD_OK)
+    return true;
+  session->has_failed = true;
+  stream_done(stream);
+  return false;
+}
+
+/* true if the input breaks a law. */
 static bool
 replay(struct session *session, const uint8_t *bytes, size_t size)
 {
   struct stream stream;
-  struct child_job job = {.run = {.file = "an input"}};
-  const struct child_options child = {.timeout = REPLAY_SECONDS};
-  bool is_broken = false;
+  struct child_job job;
+  bool is_broken;
 
-  if (stream_decode(bytes, size, &stream) != STREAM_OK)
+  if (!run_input(session, bytes, size, &stream, &job))
     return false;
-  job.run.subject = session->fuzzer.subject;
-  job.run.fault = session->fuzzer.fault;
-  job.run.stream = &stream;
-  if (child_run(&job, 1, &child) != CHILD_OK) {
-    session->has_failed = true;
-  } else if (job.verdict.result.verdict == LAB_BROKEN) {
-    is_broken = true;
-    if (!known_meet(&session->known, job.verdict.result.signature))
-      tell_finding(session, &job, bytes, size);
-    else
-      printf("\nA known finding ended a process: %s\n",
-             job.verdict.result.signature);
-  } else if (job.verdict.result.verdict == LAB_UNCHECKED) {
-    cli_error("an input could not be checked: %s",
-              job.verdict.result.reason);
-  }
+  is_broken = job.verdict.result.verdict == LAB_BROKEN;
+  if (is_broken && !known_meet(&session->known, job.verdict.result.signature))
+    tell_finding(session, &job, bytes, size);
+  if (job.verdict.result.verdict == LAB_UNCHECKED)
+    cli_error("an input could not be checked: %s", job.verdict.result.reason);
   stream_done(&stream);
   return is_broken;
 }
@@ -578,6 +565,97 @@ judge_worker(struct session *session, const struct fuzzer_worker *worker)
   free(artefact);
 }
 
+/* ---- past known findings ---------------------------------------------- */
+
+/* Whether the input shows a known finding: then it is left out from now on. */
+static bool
+leave_out_known(struct session *session, const uint8_t *bytes, size_t size)
+{
+  struct stream stream;
+  struct child_job job;
+  bool is_known;
+
+  if (size == 0 || !run_input(session, bytes, size, &stream, &job))
+    return false;
+  is_known = job.verdict.result.verdict == LAB_BROKEN &&
+             known_meet(&session->known, job.verdict.result.signature);
+  stream_done(&stream);
+  return is_known && known_inputs_add(session->left_out, bytes, size);
+}
+
+static bool
+ended_by_known(struct session *session, const struct fuzzer_worker *worker)
+{
+  const struct summary *summary = worker->summary;
+  size_t size = 0;
+  uint8_t *artefact = artefact_read(worker->artefact, 1 << 24, &size);
+  bool is_known = artefact && leave_out_known(session, artefact, size);
+
+  free(artefact);
+  return is_known || (summary->input_size <= SUMMARY_INPUT_MAX &&
+                      leave_out_known(session, summary->input,
+                                      summary->input_size));
+}
+
+/* A process that runs libFuzzer does not outlive a crash. If that is a known
+ * finding another one goes on in its place, for the time that is left, without
+ * the input. 0, or an errno. */
+static int
+go_on_past_known(struct session *session)
+{
+  struct fuzzer *fuzzer = &session->fuzzer;
+  int error = 0;
+
+  for (unsigned i = 0; i < session->worker_count && error == 0; i++) {
+    struct fuzzer_worker *worker = &session->workers[i];
+    double left = (double)session->arguments->seconds -
+                  seconds_since(&session->start);
+    bool has_time = session->arguments->seconds == 0 || left >= 1;
+
+    if (!worker->has_ended || worker->status == 0 || !has_time ||
+        interruptions > 0 || !session->left_out ||
+        !ended_by_known(session, worker))
+      continue;
+    summary_add(&session->before, worker->summary);
+    session->restarts++;
+    fuzzer_done(worker, false);
+    fuzzer->seconds = session->arguments->seconds ? (uint64_t)left : 0;
+    fuzzer->seed += session->arguments->workers;
+    error = fuzzer_start(fuzzer, i, worker);
+    fuzzer->seconds = session->arguments->seconds;
+  }
+  return error;
+}
+
+static int
+fuzz(struct session *session)
+{
+  double next_progress = isatty(STDERR_FILENO) ? 0.5 : 10;
+  int error = 0;
+
+  clock_gettime(CLOCK_MONOTONIC, &session->start);
+  for (unsigned i = 0; i < session->arguments->workers && error == 0; i++) {
+    error = fuzzer_start(&session->fuzzer, i, &session->workers[i]);
+    session->worker_count += error == 0;
+  }
+  while (error == 0 && !is_over(session)) {
+    nap();
+    poll_workers(session);
+    error = go_on_past_known(session);
+    if (error == 0)
+      show_progress(session, &next_progress);
+  }
+  if (error != 0) {
+    cli_error("cannot start a fuzzer: %s", strerror(error));
+    session->has_failed = true;
+  }
+  session->seconds = seconds_since(&session->start);
+  stop_workers(session);
+  if (isatty(STDERR_FILENO))
+    fputs("\r\033[K", stderr);
+  return error;
+}
+
 /* ---- the whole ------------------------------------------------------- */
 
 static void
@@ -588,6 +666,10 @@ conclude(struct session *session)
   sum_up(session, &sum);
   putchar('\n');
   summary_print(stdout, &sum, session->seconds);
+  if (session->restarts)
+    printf("\nKnown findings ended a process %llu times; another one went "
+           "on.\n",
+           (unsigned long long)session->restarts);
   fflush(stdout);
   for (unsigned i = 0; i < session->worker_count; i++)
     judge_worker(session, &session->workers[i]);
@@ -605,6 +687,8 @@ clean_up(struct session *session)
     fuzzer_done(&session->workers[i], session->keep_logs);
   if (session->arguments->no_seeds && session->corpus)
     artefact_remove_folder(session->corpus);
+  if (session->left_out)
+    unlink(session->left_out);
   if (session->private_folder)
     rmdir(session->private_folder); /* unless there are logs to keep */
   free(session->target);
@@ -612,6 +696,9 @@ clean_up(struct session *session)
   free(session->seeds);
   free(session->corpus);
   free(session->private_folder);
+  free(session->known_folder);
+  free(session->left_out);
+  known_done(&session->known);
 }
 
 int

@@ -223,6 +223,8 @@ command_make(struct command *command, const struct fuzzer *fuzzer,
     command_add(command, "--fault=%s", fuzzer->fault);
   if (fuzzer->known)
     command_add(command, "--known=%s", fuzzer->known);
+  if (fuzzer->left_out)
+    command_add(command, "--leave-out=%s", fuzzer->left_out);
   command_add(command, "-exact_artifact_path=%s", worker->artefact);
   command_add(command, "-max_total_time=%" PRIu64, fuzzer->seconds);
   /* libFuzzer's seed has 32 bits, and 0 means a random one. */

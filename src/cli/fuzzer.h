@@ -25,6 +25,7 @@ struct fuzzer {
   const char *target;  /* libFuzzer: the program */
   const char *dict;    /* libFuzzer: NULL: none */
   const char *known;   /* a folder of known findings; NULL: none */
+  const char *left_out; /* libFuzzer: the file of known inputs; NULL: none */
   const char *seeds;   /* a folder to read; NULL: none */
   const char *corpus;  /* libFuzzer: a folder to read and to write */
   const char *session; /* a folder for what workers leave */

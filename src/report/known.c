@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,4 +183,77 @@ known_meet(struct known *known, const char *signature)
     }
   }
   return NULL;
+}
+
+/* ---- inputs ---------------------------------------------------------- */
+
+/* FNV-1a. */
+static uint64_t
+hash(const uint8_t *bytes, size_t size)
+{
+  uint64_t value = UINT64_C(14695981039346656037);
+
+  for (size_t i = 0; i < size; i++)
+    value = (value ^ bytes[i]) * UINT64_C(1099511628211);
+  return value;
+}
+
+bool
+known_inputs_read(const char *path, struct known_inputs *ret_inputs)
+{
+  FILE *file = fopen(path, "re");
+  bool is_good = file || errno == ENOENT;
+  uint64_t value;
+
+  *ret_inputs = (struct known_inputs){NULL, 0};
+  while (is_good && file && fscanf(file, "%" SCNx64, &value) == 1) {
+    uint64_t *hashes = realloc(ret_inputs->hashes,
+                               (ret_inputs->count + 1) * sizeof *hashes);
+
+    is_good = hashes != NULL;
+    if (is_good) {
+      ret_inputs->hashes = hashes;
+      hashes[ret_inputs->count++] = value;
+    }
+  }
+  if (file) {
+    is_good = is_good && !ferror(file);
+    fclose(file);
+  }
+  return is_good;
+}
+
+bool
+known_inputs_has(const struct known_inputs *inputs, const uint8_t *bytes,
+                 size_t size)
+{
+  uint64_t value = inputs->count ? hash(bytes, size) : 0;
+
+  for (size_t i = 0; i < inputs->count; i++)
+    if (inputs->hashes[i] == value)
+      return true;
+  return false;
+}
+
+void
+known_inputs_done(struct known_inputs *inputs)
+{
+  free(inputs->hashes);
+  *inputs = (struct known_inputs){NULL, 0};
+}
+
+bool
+known_inputs_add(const char *path, const uint8_t *bytes, size_t size)
+{
+  FILE *file = fopen(path, "ae");
+  bool is_good = file && fprintf(file, "%016" PRIx64 "\n",
+                                 hash(bytes, size)) > 0;
+  int error = errno;
+
+  if (file && fclose(file) != 0 && is_good) {
+    is_good = false;
+    error = errno;
+  }
+  errno = error;
+  return is_good;
 }

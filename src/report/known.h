@@ -40,4 +40,20 @@ void known_done(struct known *known);
  * none is. */
 struct known_signature *known_meet(struct known *known, const char *signature);
 
+/* Inputs that end the process that runs them, by known findings: a file of
+ * their hashes, a line each, so that whoever goes on leaves them out. */
+struct known_inputs {
+  uint64_t *hashes; /* owns */
+  size_t count;
+};
+
+/* No file is no input. False with errno; known_inputs_done is due in any
+ * case. */
+bool known_inputs_read(const char *path, struct known_inputs *ret_inputs);
+bool known_inputs_has(const struct known_inputs *inputs, const uint8_t *bytes,
+                      size_t size);
+void known_inputs_done(struct known_inputs *inputs);
+/* Adds one to the file. False with errno. */
+bool known_inputs_add(const char *path, const uint8_t *bytes, size_t size);
+
 #endif
