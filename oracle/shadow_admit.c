@@ -318,6 +318,38 @@ admits_coclose(const struct shadow *shadow, struct op op)
          it->status != SHADOW_RUNNING && it->status != SHADOW_NORMAL;
 }
 
+/* Whether there is a place for hot to store in, and nothing in it. */
+static bool
+has_hot_place(const struct shadow *shadow, struct op op)
+{
+  struct shadow_value place = shadow_register(shadow, op.a);
+  struct shadow_value key = shadow_integer(1);
+  char name[OP_STRING_MAX];
+
+  if (is_closure(shadow, place))
+    return has_upvalue(shadow, op.a, 0) &&
+           is_nil(shadow_cell_get(shadow,
+                                  shadow->nodes[place.bits].as.cells[0]));
+  if (!is_table(shadow, place))
+    return false;
+  if (op.b % 2) {
+    size_t length = op_string_name(OP_HOT_NAME, name);
+    uint32_t id = shadow_string_find(shadow, (const uint8_t *)name, length);
+
+    if (!id)
+      return true;
+    key = shadow_of_string(id);
+  }
+  return is_nil(shadow_get(shadow, (uint32_t)place.bits, key));
+}
+
+static bool
+admits_hot(const struct shadow *shadow, struct op op)
+{
+  return op.c > 0 && (shadow->is_large || op.c <= OP_CHURN_SMALL_MAX) &&
+         has_hot_place(shadow, op) && fits_nodes(shadow, 1);
+}
+
 bool
 shadow_admits(const struct shadow *shadow, struct op op)
 {
@@ -465,6 +497,8 @@ shadow_admits(const struct shadow *shadow, struct op op)
     return fits_nodes(shadow, 2);
   case OP_EPHEMERONS:
     return op.b > 0 && fits_nodes(shadow, (uint32_t)op.b + 3);
+  case OP_HOT:
+    return admits_hot(shadow, op);
   case OP_MODE:
     return op.a == OP_MODE_INCREMENTAL || shadow->traits->generational;
   case OP_MINOR:

@@ -814,6 +814,8 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
     return shadow_chain(shadow, op);
   case OP_WIDE:
     return shadow_wide(shadow, op);
+  case OP_HOT:
+    return shadow_hot(shadow, op);
   case OP_SETMODE:
     return shadow_setmode(shadow, op);
   case OP_NEWWEAK:

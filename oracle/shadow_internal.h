@@ -463,6 +463,7 @@ uint32_t shadow_new_with_values(struct shadow *shadow, enum subject_kind kind,
 /* One operation each. */
 enum shadow_result shadow_chain(struct shadow *shadow, struct op op);
 enum shadow_result shadow_wide(struct shadow *shadow, struct op op);
+enum shadow_result shadow_hot(struct shadow *shadow, struct op op);
 enum shadow_result shadow_setmode(struct shadow *shadow, struct op op);
 enum shadow_result shadow_newweak(struct shadow *shadow, struct op op);
 enum shadow_result shadow_ephemerons(struct shadow *shadow, struct op op);

@@ -65,6 +65,41 @@ shadow_wide(struct shadow *shadow, struct op op)
   return set_register(shadow, op.a, shadow_of_node(first));
 }
 
+/* Puts a value in the place that op names. */
+static enum shadow_result
+store_hot(struct shadow *shadow, struct op op, struct shadow_value value)
+{
+  uint32_t place = node_in(shadow, op.a);
+
+  if (shadow->nodes[place].kind == SUBJECT_KIND_CLOSURE) {
+    shadow_cell_set(shadow, shadow->nodes[place].as.cells[0], value);
+    return SHADOW_OK;
+  }
+  if (op.b % 2)
+    return shadow_put_named(shadow, place, SHADOW_NAMED_NAME, OP_HOT_NAME,
+                            value);
+  if (!shadow_reserve_entries(shadow, place, 1))
+    return SHADOW_NO_MEMORY;
+  shadow_set(shadow, place, shadow_integer(1), value);
+  return SHADOW_OK;
+}
+
+/* The table of the last turn is all that is left. */
+enum shadow_result
+shadow_hot(struct shadow *shadow, struct op op)
+{
+  enum shadow_result result;
+  uint32_t id;
+
+  if (!new_tables(shadow, 1, &id) || !shadow_reserve_entries(shadow, id, 1))
+    return SHADOW_NO_MEMORY;
+  shadow_set(shadow, id, shadow_integer(1), shadow_register(shadow, op.b));
+  result = store_hot(shadow, op, shadow_of_node(id));
+  if (result == SHADOW_OK)
+    set_register(shadow, op.b, shadow_of_node(id));
+  return result;
+}
+
 /* ---- weak tables and finalizers -------------------------------------- */
 
 /* "k", "v", "kv", or nil; false on no memory. */

@@ -499,7 +499,7 @@ struct subject {
    * the stream on the C stack. Never setup, close, microstep, runto, finish,
    * failalloc, heaplimit, outofmem: the lab does these. What an operation
    * creates it creates first; no finalizer runs after its first store into
-   * what existed before. */
+   * what existed before, but in hot, whose stores nobody can lose by. */
   enum subject_status (*perform)(struct subject_instance *, struct op,
                                  struct subject_answer *ret_answer);
   /* The smallest unit of collector work. */

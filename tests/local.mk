@@ -56,6 +56,7 @@ check-headers check-layering check-style:
 # below, and may use all libraries.
 unit_tests = \
 	%D%/test_arena \
+	%D%/test_compiled \
 	%D%/test_faults \
 	%D%/test_gc_calls \
 	%D%/test_gc_collector \

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # The tool that deletes one call at a time: which calls it finds, and what it
-# leaves when it deletes one; and that a barrier which real 5.4 lacks is found.
+# leaves when it deletes one; and that a barrier which real 5.4 lacks is found,
+# and one that LuaJIT's compiled code lacks.
 
 bats_require_minimum_version 1.5.0
 
@@ -87,4 +88,21 @@ END
     lua_setmetatable luaC_objbarrier caught tricolour.black-to-white)" ]
   run -0 "$mutate" -K -t 20 -b "$abs_top_builddir" -n puc54 -s "$site" "$real"
   [ "$(wc -l <mutate.tsv)" -eq 1 ]
+}
+
+@test "mutate: what compiled code breaks without one barrier is found" {
+  [ "$PENUMBRA_FUZZING" != no ] || skip "built without libFuzzer"
+  real=$abs_top_builddir/src/subjects/real/trees/ljit
+  [ -d "$real" ] || skip "there are no sources of LuaJIT"
+  calls='asm_tbar|asm_obar'
+  for call in asm_tbar asm_obar; do
+    site=$("$mutate" -l "$real" "$calls" |
+      awk -v call="$call" '$3 == call { print $1; exit }')
+    [ -n "$site" ]
+    run -0 "$mutate" -K -t 20 -b "$abs_top_builddir" -n ljit -s "$site" \
+      "$real" "$calls"
+    [ "$(tail -n 1 mutate.tsv | cut -f 1-6)" = \
+      "$(printf '%s\t%s\t%s\t%s\t%s\t%s' "$site" asm_ir "$call" caught \
+        tricolour.black-to-white hot)" ]
+  done
 }

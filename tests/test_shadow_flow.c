@@ -550,6 +550,31 @@ test_shadow_flow_closings_of_a_closed_coroutine(void **state)
   expect_closings(shadow, "3");
 }
 
+/* The place depends on the kind of the first register and the number of the
+ * second; nothing that is there is lost. */
+static void
+test_shadow_flow_hot_stores_its_last_table(void **state)
+{
+  struct shadow *shadow = *state;
+  uint32_t first;
+
+  run(shadow, "newtable r0 0 0; int r2 7; hot r0 r2 9");
+  assert_int_equal(shadow_births(shadow, &first), 1);
+  run(shadow, "geti r4 r0 1");
+  assert_int_equal(node_in(shadow, 4), node_in(shadow, 2));
+  run(shadow, "geti r5 r2 1; hot r0 r1 1; getmeta r6 r0");
+  expect(shadow, 5, "7");
+  refuse(shadow, "hot r0 r2 9; hot r0 r1 9; hot r0 r4 9; hot r7 r2 9");
+  run(shadow, "newtable r0 0 0");
+  refuse(shadow, "hot r0 r2 0; hot r0 r2 512");
+  run(shadow, "closure r3 r6 1; nil r1; hot r3 r1 496; move r4 r1");
+  assert_int_equal(node_in(shadow, 6), node_in(shadow, 1));
+  refuse(shadow, "hot r3 r1 9");
+  run(shadow, "nil r6; hot r3 r1 9; geti r5 r1 1; closure r3 r6 0");
+  assert_int_equal(node_in(shadow, 5), node_in(shadow, 4));
+  refuse(shadow, "hot r3 r1 9");
+}
+
 int
 main(void)
 {
@@ -584,6 +609,7 @@ main(void)
       TEST(closings_of_an_error),
       TEST(closings_of_a_coroutine),
       TEST(closings_of_a_closed_coroutine),
+      TEST(hot_stores_its_last_table),
   };
 #undef TEST
 

@@ -125,6 +125,7 @@ static const struct range ranges[OP_COUNT] = {
     [OP_MINOR] = {1, 3, OP_MINOR_MAX},
     [OP_PARAM] = {0, 400, 1000},
     [OP_OUTOFMEM] = {0, 7, 1000},
+    [OP_HOT] = {1, 31, OP_CHURN_SMALL_MAX},
 };
 
 /* For an operation that the table above does not name. */

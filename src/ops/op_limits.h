@@ -25,8 +25,9 @@ enum {
   OP_META_CHAIN_MAX = 16,         /* links of __index and __newindex */
   OP_MICROSTEP_MAX = 1000,        /* micro-steps of one operation */
   OP_MICROSTEP_SMALL_MAX = 200,   /* micro-steps of one operation, small */
+  OP_HOT_NAME = 1,                /* hot stores at the short string "s1" */
   OP_MINOR_MAX = 200,             /* minor collections of one operation */
-  OP_CHURN_SMALL_MAX = 500,       /* tables of churn, small scale */
+  OP_CHURN_SMALL_MAX = 500,       /* tables of churn and hot, small scale */
   OP_RESERVE_SMALL_MAX = 2000,    /* stack slots, small scale */
   OP_RESERVE_LARGE_MAX = 100000,  /* stack slots, large scale */
   OP_NODES_SMALL_MAX = 4096,      /* objects that a small stream may make */

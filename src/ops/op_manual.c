@@ -178,7 +178,7 @@ static const struct {
     {"links of __index or __newindex", OP_META_CHAIN_MAX},
     {"micro-steps of one operation", OP_MICROSTEP_MAX},
     {"the same, small scale", OP_MICROSTEP_SMALL_MAX},
-    {"tables of churn, small scale", OP_CHURN_SMALL_MAX},
+    {"tables of churn and hot, small scale", OP_CHURN_SMALL_MAX},
     {"stack slots of reserve, small scale", OP_RESERVE_SMALL_MAX},
     {"stack slots of reserve, large scale", OP_RESERVE_LARGE_MAX},
     {"objects made by a stream, small scale", OP_NODES_SMALL_MAX},

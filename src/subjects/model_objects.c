@@ -434,6 +434,74 @@ wide(struct gc_thread *t, struct op op)
   return deliver(t, GC_OK, op.a);
 }
 
+/* ---- a loop ---------------------------------------------------------- */
+
+/* Pushes what the place that hot stores in has; the key is at index. */
+static void
+push_hot(struct gc_thread *t, struct op op, int key)
+{
+  if (gc_type_of(t, slot(op.a)) == GC_TYPE_FUNCTION) {
+    gc_get_upvalue(t, slot(op.a), 0);
+    return;
+  }
+  gc_push_copy(t, key);
+  gc_raw_get(t, slot(op.a));
+}
+
+/* The place := the top, which goes. */
+static enum gc_status
+store_hot(struct gc_thread *t, struct op op, int key)
+{
+  if (gc_type_of(t, slot(op.a)) == GC_TYPE_FUNCTION) {
+    gc_set_upvalue(t, slot(op.a), 0);
+    return GC_OK;
+  }
+  gc_push_copy(t, key);
+  gc_push_copy(t, -2);
+  enum gc_status status = gc_raw_set(t, slot(op.a));
+  if (status == GC_OK)
+    gc_pop(t, 1);
+  return status;
+}
+
+/* Nothing was in the place, and nothing will be. */
+static enum subject_status
+give_up_hot(struct gc_thread *t, struct op op, int key)
+{
+  push_hot(t, op, key);
+  if (gc_type_of(t, -1) != GC_TYPE_NIL) {
+    gc_push_nil(t);
+    store_hot(t, op, key);
+  }
+  return give_up(t);
+}
+
+static enum subject_status
+hot(struct gc_thread *t, struct op op)
+{
+  int held = gc_top(t) + 1, key = held + 1;
+  gc_push_copy(t, slot(op.b));
+  if (op.b % 2 == 0)
+    gc_push_integer(t, 1);
+  else if (push_name(t, op_string_name, OP_HOT_NAME) != GC_OK)
+    return give_up(t);
+  gc_push_nil(t);
+  for (int32_t i = 0; i < op.c; i++) {
+    gc_pop(t, 1);
+    if (gc_new_table(t, 1, 0) != GC_OK)
+      return give_up_hot(t, op, key);
+    gc_push_copy(t, held);
+    if (gc_raw_seti(t, -2, 1) != GC_OK)
+      return give_up_hot(t, op, key);
+    gc_push_copy(t, -1);
+    if (store_hot(t, op, key) != GC_OK)
+      return give_up_hot(t, op, key);
+  }
+  gc_replace(t, slot(op.b));
+  gc_pop(t, 2);
+  return SUBJECT_DONE;
+}
+
 /* ---- the table of operations ----------------------------------------- */
 
 static enum subject_status
@@ -571,6 +639,8 @@ model_perform_object(struct gc_thread *t, struct op op,
     return chain(t, op);
   case OP_WIDE:
     return wide(t, op);
+  case OP_HOT:
+    return hot(t, op);
   default:
     return perform_value(t, op);
   }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The Lua text of the adapter: the driver, whose activations are the language's
- * frames (see real.h), and the access function, which holds the accesses that
- * the adapter makes by bytecode.
+ * frames (see real.h), the access function, which holds the accesses that the
+ * adapter makes by bytecode, and a loop of stores (perform_hot.c).
  *
  * The text is compiled once, in a state of its own, and loaded as binary,
  * stripped of names where the version can: a survey shows every object, so
@@ -50,7 +50,7 @@
 #define BODY_2_MORE BODY_2(BODY_2(BODY_2("nil")))
 #define BODY_3_MORE BODY_3(BODY_3(BODY_3("nil")))
 
-static const char text[] =
+static const char driver_text[] =
     "local await,act,protect=... "
     "local D "
     "D=function(f," LIST_16 ",t0,t1,t2,t3,...)"
@@ -78,12 +78,21 @@ static const char text[] =
     "elseif a==6 then local n=#t+1 t[n]=v return n "
     "elseif a==7 then return{t,k,v,...}"
     "elseif a==8 then return{t(),t(),t()}"
-    "else return t..k end "
+    "elseif a==9 then return t..k "
+    "elseif a==10 then local y for i=1,v do y={k}t[1]=y end return y "
+    "else local y for i=1,v do y={k}t.s1=y end return y end "
+    "end";
+
+static const char loop_text[] =
+    "local u "
+    "return function(x,n)"
+    "local y for i=1,n do y={x}u=y end return y "
     "end";
 
 /* ---- compiled once --------------------------------------------------- */
 
-static struct real_binary driver; /* of size 0: not compiled yet */
+/* Of size 0: not compiled yet. */
+static struct real_binary driver, loop;
 
 static void *
 allocate(void *user, void *block, size_t old_size, size_t new_size)
@@ -116,10 +125,10 @@ real_dump(lua_State *L, struct real_binary *binary)
   return real_dump_by(L, write_binary, binary);
 }
 
-bool
-real_compile_driver(void)
+static bool
+compile(const char *text, size_t size, struct real_binary *binary)
 {
-  if (driver.size)
+  if (binary->size)
     return true;
 #if LUA_VERSION_NUM >= 505
   lua_State *L = lua_newstate(allocate, NULL, 0);
@@ -128,12 +137,19 @@ real_compile_driver(void)
 #endif
   if (!L)
     return false;
-  bool done = luaL_loadbuffer(L, text, sizeof text - 1, "=driver") == 0 &&
-              real_dump(L, &driver) == 0;
+  bool done = luaL_loadbuffer(L, text, size, "=driver") == 0 &&
+              real_dump(L, binary) == 0;
   lua_close(L);
   if (!done)
-    driver.size = 0;
+    binary->size = 0;
   return done;
+}
+
+bool
+real_compile_driver(void)
+{
+  return compile(driver_text, sizeof driver_text - 1, &driver) &&
+         compile(loop_text, sizeof loop_text - 1, &loop);
 }
 
 void
@@ -149,4 +165,13 @@ real_push_driver(lua_State *L)
   lua_pushcfunction(L, real_protect);
 #endif
   lua_call(L, 3, 2);
+}
+
+int
+real_push_loop(lua_State *L)
+{
+  int status = luaL_loadbuffer(L, loop.bytes, loop.size, "=driver");
+  if (status == 0)
+    lua_call(L, 0, 1);
+  return status;
 }

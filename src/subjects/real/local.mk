@@ -10,6 +10,7 @@ EXTRA_DIST += \
 	%D%/build-jit \
 	%D%/driver.c \
 	%D%/fetch \
+	%D%/jit_code.c \
 	%D%/jit_heap.c \
 	%D%/jit_inside.c \
 	%D%/jit_survey.h \
@@ -17,6 +18,7 @@ EXTRA_DIST += \
 	%D%/perform.c \
 	%D%/perform.h \
 	%D%/perform_flow.c \
+	%D%/perform_hot.c \
 	%D%/perform_load.c \
 	%D%/perform_values.c \
 	%D%/puc_heap.c \

@@ -132,6 +132,8 @@ keep_names(lua_State *L)
   keep(L, KEY_GLOBAL_0);
   lua_pushlstring(L, bytes, op_string_global(1, bytes));
   keep(L, KEY_GLOBAL_1);
+  lua_pushlstring(L, bytes, op_string_name(OP_HOT_NAME, bytes));
+  keep(L, KEY_HOT);
   lua_pushliteral(L, "as the finalizer's behaviour says");
   keep(L, KEY_ERROR);
 #if REAL_HAS_CLOSING
@@ -253,6 +255,7 @@ real_open(const struct subject_env *env)
   real_instance = NULL;
   if (!real_compile_driver())
     return NULL;
+  real_forget_code();
   struct subject_instance *real =
       env->allocate(env->allocator, NULL, 0, sizeof *real);
   if (!real)
@@ -475,6 +478,20 @@ is_finalizers_error(int status)
 #endif
 }
 
+/* Calls what has been pushed. Gives lua_pcall's status. */
+static int
+run(lua_State *L, struct op op)
+{
+  if (op.code != OP_HOT)
+    return lua_pcall(L, 0, 0, 0);
+  real_switch_compiler(L, true);
+  int status = lua_pcall(L, 0, 0, 0);
+  real_switch_compiler(L, false);
+  if (status != 0)
+    real_undo_hot(L, op);
+  return status;
+}
+
 static enum subject_status
 protect(struct subject_instance *real)
 {
@@ -483,7 +500,7 @@ protect(struct subject_instance *real)
     push_function(L, FUNCTION_PERFORM);
     if (!real_may_collect(real->op))
       real_hold_collector(real, true);
-    int status = lua_pcall(L, 0, 0, 0);
+    int status = run(L, real->op);
     real_hold_collector(real, false);
     lua_settop(L, 0);
     if (status == 0 && (int)real->status != STATUS_AGAIN)

@@ -40,6 +40,7 @@ enum {
   KEY_FIELD,       /* the strings "s0", "g0", "g1" that finalizers name */
   KEY_GLOBAL_0,
   KEY_GLOBAL_1,
+  KEY_HOT,      /* the string "s1" */
   KEY_ERROR,    /* what a finalizer raises */
   KEY_CLOSE,    /* the string "__close" */
   KEY_CLOSABLE, /* a table that can be closed, of which nothing is told */
@@ -80,7 +81,9 @@ enum {
   ACCESS_APPEND,
   ACCESS_LIST,
   ACCESS_MAKE,
-  ACCESS_CONCAT
+  ACCESS_CONCAT,
+  ACCESS_HOT_ONE,  /* 1; the value is the number of turns */
+  ACCESS_HOT_FIELD /* "s1" */
 };
 
 enum { CAPTURES_MAX = 3 };
@@ -221,13 +224,16 @@ int real_await(lua_State *L);
 int real_act(lua_State *L);
 int real_protect(lua_State *L);
 
-/* ---- perform_values.c, perform_load.c: under protection -------------- */
+/* ---- perform_values.c, _load.c, _hot.c: under protection ------------- */
 
 enum subject_status real_perform_value(lua_State *L, struct op op,
                                        struct subject_answer *answer);
 /* Upvalues and the closures that share them. */
 enum subject_status real_perform_function(lua_State *L, struct op op);
 enum subject_status real_perform_load(lua_State *L, struct op op);
+enum subject_status real_perform_hot(lua_State *L, struct op op);
+/* Takes back what a failed OP_HOT has stored. Allocates nothing. */
+void real_undo_hot(lua_State *L, struct op op);
 /* User value n of the userdata at index, of those that the version has. */
 void real_push_user_value(lua_State *L, int index, int n);
 /* Pops the top into it; false: the version cannot hold such a value there, and
@@ -253,6 +259,10 @@ int real_dump(lua_State *L, struct real_binary *binary);
 bool real_compile_driver(void);
 /* Pushes the driver and the access function. Raises on no memory. */
 void real_push_driver(lua_State *L);
+/* Pushes a new loop of stores in its only upvalue: its arguments are what each
+ * table has at 1 and the number of turns; it gives the last table. Gives 0, or
+ * a status of the VM with its message pushed. */
+int real_push_loop(lua_State *L);
 
 /* ---- puc_inside.c, jit_inside.c: where the API does not reach --------- */
 
@@ -272,6 +282,23 @@ int real_dump_by(lua_State *L, lua_Writer writer, void *user);
 #if REAL_JIT
 /* Pushes the VM's own pcall, across which a coroutine can yield. */
 void real_push_pcall(lua_State *L);
+#endif
+/* Turns the compiler on and off; machine code that an earlier run has left
+ * behind is forgotten when a state is opened. */
+#if REAL_JIT
+void real_switch_compiler(lua_State *L, bool on);
+void real_forget_code(void);
+#else
+static inline void
+real_switch_compiler(lua_State *L, bool on)
+{
+  (void)L;
+  (void)on;
+}
+static inline void
+real_forget_code(void)
+{
+}
 #endif
 /* Sets a parameter of the collector (OP_PARAMETER_*); false: there is none
  * such. Gives what reads back. */

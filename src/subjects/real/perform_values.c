@@ -780,6 +780,8 @@ real_perform_value(lua_State *L, struct op op, struct subject_answer *answer)
     break;
   case OP_WIDE:
     return wide(L, op);
+  case OP_HOT:
+    return real_perform_hot(L, op);
   default:
     return perform_function(L, op);
   }
