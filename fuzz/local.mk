@@ -60,6 +60,14 @@ uninstall-hook:
 
 CLEANFILES += @real_targets@
 
+# What a fuzzing service takes, into the folder OUT.
+fuzz-out: %D%/fuzz_lua54$(EXEEXT) %D%/fuzz_lua54.dict @real_targets@ \
+  penumbra$(EXEEXT)
+	'$(srcdir)/fuzz/pack' . '$(OUT)' lua54 @real_list@
+
+.PHONY: fuzz-out
+EXTRA_DIST += %D%/pack
+
 # It must fail; tests/canary.bats sees to it.
 noinst_PROGRAMS += %D%/fuzz_canary
 %C%_fuzz_canary_SOURCES = %D%/fuzz_canary.c $(fuzz_shared)

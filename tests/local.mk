@@ -119,6 +119,7 @@ shell_tests = \
 	%D%/fetch.bats \
 	%D%/findings.bats \
 	%D%/mutate.bats \
+	%D%/pack.bats \
 	%D%/readme.bats \
 	%D%/real.bats \
 	%D%/replay.bats
