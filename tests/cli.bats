@@ -734,6 +734,7 @@ pad_store() {
   [[ $output == *'2 ops compared  stream.pen'* ]]
   [[ $output == *'2 streams, 4 operations compared: 2 same'* ]]
   [[ $output =~ refusals\ +left\ out\ +2 ]]
+  [[ $output == *'each allocates in its own way, so that '* ]]
   run -0 "$penumbra" twin -s lua54,lua54 --json stream.pen
   [[ $output == *'"verdict":"same"'*'"compared":2'* ]]
   run -0 "$penumbra" twin -s lua54,lua54 --random 500 --seed 3
@@ -758,6 +759,8 @@ pad_store() {
   one_error 'two subjects with a comma between are wanted'
   run -2 --separate-stderr "$penumbra" twin -s lua54,lua54
   one_error 'twin needs an input'
+  run -2 --separate-stderr "$penumbra" twin -s lua54,lua54 - - <stream.pen
+  one_error 'standard input can be read once'
   run -2 --separate-stderr "$penumbra" twin -s lua54,lua45 stream.pen
   one_error "'lua45' is no subject"
 }

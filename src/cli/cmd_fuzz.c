@@ -234,12 +234,9 @@ find_known(struct session *session)
 
   if (!arguments->has_known)
     return CLI_CLEAN;
-  session->known_folder =
-      arguments->known ? strdup(arguments->known) : fuzzer_find_findings();
-  if (!session->known_folder) {
-    cli_error("--known: the corpus has no findings here; name their folder");
+  session->known_folder = fuzzer_known_folder(arguments->known);
+  if (!session->known_folder)
     return CLI_BAD;
-  }
   session->fuzzer.known = session->known_folder;
   if (known_read(session->known_folder, session->fuzzer.subject->name,
                  &session->known))
@@ -580,7 +577,12 @@ leave_out_known(struct session *session, const uint8_t *bytes, size_t size)
   is_known = job.verdict.result.verdict == LAB_BROKEN &&
              known_meet(&session->known, job.verdict.result.signature);
   stream_done(&stream);
-  return is_known && known_inputs_add(session->left_out, bytes, size);
+  if (is_known && !known_inputs_add(session->left_out, bytes, size)) {
+    cli_error("%s: %s", session->left_out, strerror(errno));
+    session->has_failed = true;
+    is_known = false; /* nobody can go on without it */
+  }
+  return is_known;
 }
 
 static bool

@@ -16,39 +16,20 @@
 enum { BATCH_INPUTS = 256, BATCH_OPS = 1 << 21, SIGNATURES_MAX = 64 };
 
 struct arguments {
-  struct input_list inputs;
+  struct input_arguments inputs;
   struct cli_target target;
-  bool is_json;
-  bool is_text;
   bool wants_stats;
-  bool has_stdin;
   bool has_known;
   const char *known; /* NULL: the corpus's */
 };
 
 static error_t
-parse_input(struct arguments *arguments, const char *path)
-{
-  if (strcmp(path, "-") == 0) {
-    if (arguments->has_stdin)
-      return cli_refuse("standard input can be read once, not twice");
-    arguments->has_stdin = true;
-  }
-  return input_list_add(&arguments->inputs, path) ? 0 : ENOMEM;
-}
-
-static error_t
 parse(int key, char *argument, struct argp_state *state)
 {
   struct arguments *arguments = state->input;
+  error_t error;
 
   switch (key) {
-  case CLI_KEY_JSON:
-    arguments->is_json = true;
-    return 0;
-  case CLI_KEY_TEXT:
-    arguments->is_text = true;
-    return 0;
   case CLI_KEY_KNOWN:
     arguments->has_known = true;
     arguments->known = argument;
@@ -56,12 +37,13 @@ parse(int key, char *argument, struct argp_state *state)
   case CLI_KEY_STATS:
     arguments->wants_stats = true;
     return 0;
-  case ARGP_KEY_ARG:
-    return parse_input(arguments, argument);
   case ARGP_KEY_NO_ARGS:
     return cli_refuse("run needs an input: a file, a folder or -");
   default:
-    return cli_target_parse(key, argument, &arguments->target);
+    error = input_arguments_parse(key, argument, &arguments->inputs);
+    return error == ARGP_ERR_UNKNOWN
+               ? cli_target_parse(key, argument, &arguments->target)
+               : error;
   }
 }
 
@@ -70,8 +52,7 @@ static const struct argp_option options[] = {
    "what to verify, or all (default: the first of 'penumbra subjects')", 0},
   CLI_OPTION_FAULT,
   CLI_OPTION_KNOWN,
-  {"json", CLI_KEY_JSON, NULL, 0, "one JSON object a line", 0},
-  {"text", CLI_KEY_TEXT, NULL, 0, "inputs are text whatever their names", 0},
+  INPUT_OPTIONS,
   {"stats", CLI_KEY_STATS, NULL, 0,
    "then tell what was seen and how often, and what was not", 0},
   {"timeout", CLI_KEY_TIMEOUT, "SECONDS", 0,
@@ -175,7 +156,7 @@ job_done(void *user, struct child_job *job)
   session->verdicts[verdict] += known == NULL;
   session->known_runs += known != NULL;
   job_count(session, job);
-  if (session->arguments->is_json) {
+  if (session->arguments->inputs.is_json) {
     if (!report_json(stdout, &job->run, &job->verdict)) {
       cli_error("no memory");
       session->has_failed = true;
@@ -214,7 +195,7 @@ input_add(struct session *session, const struct input *input)
 {
   struct stream *stream = &session->streams[session->stream_count];
 
-  switch (input_read(input, session->arguments->is_text, stream)) {
+  switch (input_read(input, session->arguments->inputs.is_text, stream)) {
   case INPUT_OK:
     break;
   case INPUT_BAD:
@@ -232,14 +213,15 @@ input_add(struct session *session, const struct input *input)
       .subject = session->choice.subjects[i],
       .fault = session->choice.fault,
       .stream = stream,
-      .is_text = session->arguments->is_text && !input_is_text(input->path),
+      .is_text = session->arguments->inputs.is_text &&
+                 !input_is_text(input->path),
     }};
 }
 
 static void
 session_run(struct session *session)
 {
-  const struct input_list *inputs = &session->arguments->inputs;
+  const struct input_list *inputs = &session->arguments->inputs.list;
 
   for (size_t i = 0; i < inputs->count && !session->has_failed; i++) {
     input_add(session, &inputs->items[i]);
@@ -257,7 +239,8 @@ session_sum(const struct session *session)
   uint64_t all = verdicts[LAB_CLEAN] + verdicts[LAB_BROKEN] +
                  verdicts[LAB_UNCHECKED] + session->known_runs;
 
-  if (session->arguments->is_json || session->arguments->inputs.count < 2)
+  if (session->arguments->inputs.is_json ||
+      session->arguments->inputs.list.count < 2)
     return;
   printf("%llu runs: %llu clean, %llu broken, %llu unchecked",
          (unsigned long long)all, (unsigned long long)verdicts[LAB_CLEAN],
@@ -278,7 +261,7 @@ session_known(const struct session *session)
     for (size_t j = 0; j < session->known[i].count; j++) {
       const struct known_signature *it = &session->known[i].all[j];
 
-      if (it->times && !session->arguments->is_json)
+      if (it->times && !session->arguments->inputs.is_json)
         printf("known: %s of %s %llu times (%s)\n", it->file,
                session->choice.subjects[i]->name,
                (unsigned long long)it->times, it->text);
@@ -290,25 +273,21 @@ static int
 session_read_known(struct session *session)
 {
   const struct arguments *arguments = session->arguments;
-  char *found = NULL;
-  const char *folder = arguments->known;
   int status = CLI_CLEAN;
+  char *folder;
 
   if (!arguments->has_known)
     return status;
+  folder = fuzzer_known_folder(arguments->known);
   if (!folder)
-    folder = found = fuzzer_find_findings();
-  if (!folder) {
-    cli_error("--known: the corpus has no findings here; name their folder");
     return CLI_BAD;
-  }
   for (size_t i = 0; i < session->choice.count && status == CLI_CLEAN; i++)
     if (!known_read(folder, session->choice.subjects[i]->name,
                     &session->known[i])) {
       cli_error("%s: %s", folder, strerror(errno));
       status = CLI_BAD;
     }
-  free(found);
+  free(folder);
   return status;
 }
 
@@ -319,7 +298,7 @@ session_stats(struct session *session)
   for (size_t i = 0; i < session->choice.count; i++) {
     const struct subject *subject = session->choice.subjects[i];
 
-    if (!session->arguments->is_json) {
+    if (!session->arguments->inputs.is_json) {
       report_stats(stdout, subject, &session->stats[i]);
     } else if (!report_stats_json(stdout, subject, &session->stats[i])) {
       cli_error("no memory");
@@ -355,7 +334,8 @@ run(struct arguments *arguments)
     return status;
   }
   session->arguments = arguments;
-  session->has_colour = !arguments->is_json && report_wants_colour(stdout);
+  session->has_colour =
+      !arguments->inputs.is_json && report_wants_colour(stdout);
   status = cli_choose(arguments->target.subject, arguments->target.fault,
                       &session->choice);
   if (status == CLI_CLEAN)
@@ -382,9 +362,9 @@ cmd_run(int argc, char **argv)
   int status = cli_parse(&parser, "run", argc, argv, &arguments);
 
   if (status == CLI_CLEAN) {
-    input_list_sort(&arguments.inputs);
+    input_list_sort(&arguments.inputs.list);
     status = run(&arguments);
   }
-  input_list_done(&arguments.inputs);
+  input_list_done(&arguments.inputs.list);
   return status;
 }

@@ -18,6 +18,7 @@
 #include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/input.h"
+#include "cli/list.h"
 #include "lab/shrink.h"
 #include "lab/twin.h"
 #include "ops/op_gen.h"
@@ -29,45 +30,35 @@ enum { SHRINK_RUNS_MAX = 20000, PROGRESS_SECONDS = 10 };
 #define ARTEFACTS "penumbra-artefacts"
 
 struct arguments {
-  struct input_list inputs;
+  struct input_arguments inputs;
   struct cli_target target;
   uint64_t ops; /* random: so many are to be compared; 0: inputs */
   uint64_t seed;
-  bool has_input;
-  bool is_json;
-  bool is_text;
 };
 
 static error_t
 parse(int key, char *argument, struct argp_state *state)
 {
   struct arguments *arguments = state->input;
+  error_t error;
 
   switch (key) {
-  case CLI_KEY_JSON:
-    arguments->is_json = true;
-    return 0;
-  case CLI_KEY_TEXT:
-    arguments->is_text = true;
-    return 0;
   case CLI_KEY_RANDOM:
     return cli_number("--random", argument, 1, UINT64_MAX, &arguments->ops);
   case CLI_KEY_SEED:
     return cli_number("--seed", argument, 0, UINT64_MAX, &arguments->seed);
-  case ARGP_KEY_ARG:
-    arguments->has_input = true;
-    return input_list_add(&arguments->inputs, argument) ? 0 : ENOMEM;
   case ARGP_KEY_END:
     if (!arguments->target.subject)
       return cli_refuse("twin needs two subjects: -s A,B");
-    if (arguments->has_input == (arguments->ops > 0))
+    if ((arguments->inputs.list.count > 0) == (arguments->ops > 0))
       return cli_refuse("twin needs an input, a file, a folder or -, or "
                         "--random N");
     return 0;
-  case CLI_KEY_TIMEOUT:
-    return ARGP_ERR_UNKNOWN;
   default:
-    return cli_target_parse(key, argument, &arguments->target);
+    error = input_arguments_parse(key, argument, &arguments->inputs);
+    return error == ARGP_ERR_UNKNOWN
+               ? cli_target_parse(key, argument, &arguments->target)
+               : error;
   }
 }
 
@@ -78,8 +69,7 @@ static const struct argp_option options[] = {
   {"random", CLI_KEY_RANDOM, "N", 0,
    "make up streams until N operations have been compared", 0},
   {"seed", CLI_KEY_SEED, "N", 0, "seed of the random source (default 0)", 0},
-  {"json", CLI_KEY_JSON, NULL, 0, "one JSON object a line", 0},
-  {"text", CLI_KEY_TEXT, NULL, 0, "inputs are text whatever their names", 0},
+  INPUT_OPTIONS,
   {0},
 };
 
@@ -112,6 +102,7 @@ struct shared {
   uint64_t ended; /* streams that were compared to some operation only */
   uint64_t rows[TWIN_DIFFERENCES];
   bool is_told[LAW_COUNT]; /* random: this law was broken, and told */
+  struct twin_result result; /* of what runs, or ran last */
 };
 
 struct session {
@@ -188,7 +179,7 @@ static void
 tell(const struct session *session, const char *file,
      const struct twin_result *result)
 {
-  if (session->arguments->is_json) {
+  if (session->arguments->inputs.is_json) {
     tell_json(session, file, result);
     return;
   }
@@ -212,11 +203,14 @@ tell(const struct session *session, const char *file,
 static void
 tell_rows(const struct shared *shared)
 {
-  puts("  What may differ, and how often it came into play");
-  for (size_t i = 0; i < TWIN_DIFFERENCES; i++)
-    if (shared->rows[i])
-      printf("    %-16s %-12s %12" PRIu64 "\n", twin_differences[i].name,
-             twin_effect_text(twin_differences[i].effect), shared->rows[i]);
+  puts("  What may differ, how often it came into play, and why");
+  for (size_t i = 0; i < TWIN_DIFFERENCES; i++) {
+    if (!shared->rows[i])
+      continue;
+    printf("    %-16s %-12s %12" PRIu64 "\n", twin_differences[i].name,
+           twin_effect_text(twin_differences[i].effect), shared->rows[i]);
+    list_paragraph(8, twin_differences[i].why);
+  }
 }
 
 static void
@@ -246,7 +240,7 @@ sum(const struct session *session)
 {
   const struct shared *shared = session->shared;
 
-  if (session->arguments->is_json) {
+  if (session->arguments->inputs.is_json) {
     sum_json(session);
     return;
   }
@@ -276,23 +270,23 @@ static void
 run_input(struct session *session, const struct input *input)
 {
   struct shared *shared = session->shared;
-  struct twin_result result;
   struct stream stream;
 
-  if (input_read(input, session->arguments->is_text, &stream) != INPUT_OK) {
+  if (input_read(input, session->arguments->inputs.is_text, &stream) !=
+      INPUT_OK) {
     shared->bad++;
     return;
   }
-  twin_run(session->twin, &session->pair, &stream, &result);
+  twin_run(session->twin, &session->pair, &stream, &shared->result);
   stream_done(&stream);
-  count(shared, &result);
-  tell(session, input->path, &result);
+  count(shared, &shared->result);
+  tell(session, input->path, &shared->result);
 }
 
 static void
 run_inputs(struct session *session)
 {
-  const struct input_list *inputs = &session->arguments->inputs;
+  const struct input_list *inputs = &session->arguments->inputs.list;
   struct shared *shared = session->shared;
 
   while (shared->next < inputs->count) {
@@ -314,16 +308,17 @@ static bool
 is_alike(void *user, const struct stream *stream)
 {
   struct candidate *candidate = user;
-  struct twin_result result;
+  const struct twin_result *wanted = &candidate->wanted;
+  struct twin_result *result = &candidate->session->shared->result;
 
   twin_run(candidate->session->twin, &candidate->session->pair, stream,
-           &result);
-  if (result.verdict != candidate->wanted.verdict)
+           result);
+  if (result->verdict != wanted->verdict)
     return false;
-  if (result.verdict == TWIN_DIFFERENT)
-    return strcmp(result.aspect, candidate->wanted.aspect) == 0;
-  return result.who == candidate->wanted.who &&
-         result.result.law == candidate->wanted.result.law;
+  if (result->verdict == TWIN_DIFFERENT)
+    return strcmp(result->aspect, wanted->aspect) == 0;
+  return result->who == wanted->who &&
+         result->result.law == wanted->result.law;
 }
 
 /* Whether nobody has broken this law in this session yet. */
@@ -336,10 +331,9 @@ is_new(struct session *session, const struct lab_result *result)
   return !was_broken;
 }
 
-/* Keeps it as bytes; the name is told with it. */
+/* Keeps what ran last as bytes; the name is told with it. */
 static void
-keep(struct session *session, const struct stream *stream,
-     const struct twin_result *result)
+keep(struct session *session, const struct stream *stream)
 {
   uint8_t *bytes = malloc(4 * stream->count + 1);
   char name[96];
@@ -355,21 +349,19 @@ keep(struct session *session, const struct stream *stream,
   if (!path)
     cli_error("%s: cannot keep a finding there: %s", ARTEFACTS,
               strerror(error ? error : errno));
-  tell(session, path ? path : "(not kept)", result);
+  tell(session, path ? path : "(not kept)", &session->shared->result);
   free(path);
   free(bytes);
 }
 
 static void
-found(struct session *session, struct stream *stream,
-      const struct twin_result *result)
+found(struct session *session, struct stream *stream)
 {
-  struct candidate candidate = {session, *result};
-  struct twin_result last;
+  struct candidate candidate = {session, session->shared->result};
 
   stream_shrink(stream, is_alike, &candidate, SHRINK_RUNS_MAX);
-  twin_run(session->twin, &session->pair, stream, &last);
-  keep(session, stream, &last);
+  twin_run(session->twin, &session->pair, stream, &session->shared->result);
+  keep(session, stream);
 }
 
 static void
@@ -403,7 +395,7 @@ static bool
 run_random(struct session *session)
 {
   struct shared *shared = session->shared;
-  struct twin_result result;
+  const struct twin_result *result = &shared->result;
   struct stream stream;
   bool is_finding = false;
 
@@ -413,12 +405,12 @@ run_random(struct session *session)
       return false;
     shared->next++;
     shared->is_running = true;
-    twin_run(session->twin, &session->pair, &stream, &result);
-    count(shared, &result);
-    is_finding = result.verdict == TWIN_DIFFERENT;
-    if (is_finding || (result.verdict == TWIN_BROKEN &&
-                       is_new(session, &result.result)))
-      found(session, &stream, &result);
+    twin_run(session->twin, &session->pair, &stream, &shared->result);
+    count(shared, result);
+    is_finding = result->verdict == TWIN_DIFFERENT;
+    if (is_finding || (result->verdict == TWIN_BROKEN &&
+                       is_new(session, &result->result)))
+      found(session, &stream);
     stream_done(&stream);
     shared->is_running = false;
     show_progress(session);
@@ -454,18 +446,17 @@ static void
 tell_death(struct session *session, int status)
 {
   struct shared *shared = session->shared;
-  struct twin_result result = {.verdict = TWIN_BROKEN};
+  struct twin_result result = {
+    .verdict = TWIN_BROKEN, .who = shared->result.who, .result.law = LAW_CRASH};
+  const char *name = session->pair.subject[result.who]->name;
   char file[64];
 
-  result.result.law = LAW_CRASH;
-  result.who = 1;
   if (WIFSIGNALED(status))
     snprintf(result.message, sizeof result.message,
-             "one of the two ends the process: %s",
-             strsignal(WTERMSIG(status)));
+             "%s ends the process: %s", name, strsignal(WTERMSIG(status)));
   else
     snprintf(result.message, sizeof result.message,
-             "one of the two leaves the process with status %d",
+             "%s leaves the process with status %d", name,
              WEXITSTATUS(status));
   snprintf(file, sizeof file, "random stream %" PRIu64 " of the seed",
            shared->next - 1);
@@ -473,7 +464,7 @@ tell_death(struct session *session, int status)
   tell(session,
        session->arguments->ops
            ? file
-           : session->arguments->inputs.items[shared->next - 1].path,
+           : session->arguments->inputs.list.items[shared->next - 1].path,
        &result);
   shared->is_running = false;
 }
@@ -502,7 +493,7 @@ run(struct session *session)
     if (session->arguments->ops)
       break;
   }
-  if (session->arguments->ops || session->arguments->inputs.count > 1)
+  if (session->arguments->ops || session->arguments->inputs.list.count > 1)
     sum(session);
   if (shared->verdicts[TWIN_DIFFERENT] || shared->verdicts[TWIN_BROKEN])
     return CLI_FINDING;
@@ -521,7 +512,7 @@ cmd_twin(int argc, char **argv)
   if (status == CLI_CLEAN)
     status = choose(&arguments, &session.pair);
   if (status == CLI_CLEAN) {
-    input_list_sort(&arguments.inputs);
+    input_list_sort(&arguments.inputs.list);
     session.shared = child_share(sizeof *session.shared);
     if (session.shared) {
       status = run(&session);
@@ -531,6 +522,6 @@ cmd_twin(int argc, char **argv)
     }
   }
   child_unshare(session.shared, sizeof *session.shared);
-  input_list_done(&arguments.inputs);
+  input_list_done(&arguments.inputs.list);
   return status;
 }

@@ -144,22 +144,25 @@ shorten(char *path)
 }
 
 char *
-fuzzer_find_findings(void)
+fuzzer_known_folder(const char *given)
 {
-  return shorten(find_in_corpus("findings"));
+  char *path = given ? strdup(given) : shorten(find_in_corpus("findings"));
+
+  if (!path)
+    cli_error("--known: the corpus has no findings here; name their folder");
+  return path;
 }
 
-/* The corpus is the source tree's: we lie in that, or in a folder of it. */
 static char *
 find_seeds(const char *subject)
 {
-  char *folder = own_folder();
-  char *path =
-      folder ? look(folder, "/corpus", subject, "", R_OK | X_OK) : NULL;
+  char *name = NULL;
+  char *path = NULL;
 
-  free(folder);
-  if (!path)
-    path = find("/../corpus", PKGDATADIR "/corpus", subject, "", R_OK | X_OK);
+  if (asprintf(&name, "fuzz_%s", subject) < 0)
+    return NULL;
+  path = find_in_corpus(name);
+  free(name);
   return path;
 }
 

@@ -50,8 +50,9 @@ struct fuzzer_worker {
 char *fuzzer_find_target(const char *subject);
 char *fuzzer_find_dict(const char *subject);
 char *fuzzer_find_seeds(const char *subject);
-/* The folder of the findings that are kept; the same. */
-char *fuzzer_find_findings(void);
+/* The folder that --known names; given NULL, that of the corpus. Owned by the
+ * caller; NULL after an error. */
+char *fuzzer_known_folder(const char *given);
 
 /* Starts worker number index. 0, or an errno. */
 int fuzzer_start(const struct fuzzer *fuzzer, unsigned index,

@@ -125,6 +125,37 @@ input_list_done(struct input_list *list)
   *list = (struct input_list){NULL, 0, 0};
 }
 
+/* ---- arguments ------------------------------------------------------- */
+
+static error_t
+argument_add(struct input_arguments *arguments, const char *path)
+{
+  if (strcmp(path, "-") == 0) {
+    if (arguments->has_stdin)
+      return cli_refuse("standard input can be read once, not twice");
+    arguments->has_stdin = true;
+  }
+  return input_list_add(&arguments->list, path) ? 0 : ENOMEM;
+}
+
+error_t
+input_arguments_parse(int key, char *argument,
+                      struct input_arguments *arguments)
+{
+  switch (key) {
+  case CLI_KEY_JSON:
+    arguments->is_json = true;
+    return 0;
+  case CLI_KEY_TEXT:
+    arguments->is_text = true;
+    return 0;
+  case ARGP_KEY_ARG:
+    return argument_add(arguments, argument);
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
 /* ---- reading --------------------------------------------------------- */
 
 /* All bytes of a file, but at most one more than size_max. Returns 0 or an

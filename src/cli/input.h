@@ -7,9 +7,11 @@
 #ifndef PENUMBRA_CLI_INPUT_H
 #define PENUMBRA_CLI_INPUT_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/cli.h"
 #include "ops/ops.h"
 
 struct input {
@@ -29,6 +31,24 @@ bool input_list_add(struct input_list *list, const char *path);
 /* Sorts bytewise by path, the same in every locale. */
 void input_list_sort(struct input_list *list);
 void input_list_done(struct input_list *list);
+
+/* What the commands that take any number of inputs have in common: these, and
+ * two options. */
+struct input_arguments {
+  struct input_list list; /* owns */
+  bool is_json;
+  bool is_text; /* whatever their names */
+  bool has_stdin;
+};
+
+#define INPUT_OPTIONS                                                \
+  {"json", CLI_KEY_JSON, NULL, 0, "one JSON object a line", 0},      \
+  {"text", CLI_KEY_TEXT, NULL, 0,                                    \
+   "inputs are text whatever their names", 0}
+
+/* The parser that takes them. Others are ARGP_ERR_UNKNOWN. */
+error_t input_arguments_parse(int key, char *argument,
+                              struct input_arguments *arguments);
 
 enum input_status {
   INPUT_OK,

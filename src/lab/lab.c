@@ -111,7 +111,8 @@ static bool
 is_dense(const struct lab *lab)
 {
   const struct oracle_stats *stats = oracle_statistics(lab->oracle);
-  return stats->objects - lab->surveyed_before < DENSE_OBJECTS_MAX;
+  return !lab->options->sparse &&
+         stats->objects - lab->surveyed_before < DENSE_OBJECTS_MAX;
 }
 
 static void

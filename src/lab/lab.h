@@ -60,6 +60,7 @@ struct lab_options {
   const char *fault; /* NULL: none */
   struct lab_observer *observer;
   struct lab_guide *guide; /* NULL: none */
+  bool sparse; /* judged sparsely from the start: see lab.c */
   bool unchecked; /* no survey and no events judged; for benchmarks */
 };
 

@@ -596,7 +596,9 @@ twin_run_side(struct twin *twin, uint8_t which, struct lab_result *ret_result)
   struct twin_side *side = &twin->side[which];
   const struct lab_options options = {.fault = twin->pair->fault[which],
                                       .observer = &side->observer,
-                                      .guide = &side->guide};
+                                      .guide = &side->guide,
+                                      .sparse = true};
+  twin->result->who = which;
   side->calls.count = 0;
   twin->firm.count = 0;
   side->mark_count = 0;
@@ -615,7 +617,7 @@ twin_run_side(struct twin *twin, uint8_t which, struct lab_result *ret_result)
 
 /* False if there is nothing to compare with. */
 static bool
-take_verdict(struct twin *twin, uint8_t who, const struct lab_result *result)
+take_verdict(struct twin *twin, const struct lab_result *result)
 {
   if (twin->is_exhausted) {
     twin->result->verdict = TWIN_UNCHECKED;
@@ -626,10 +628,9 @@ take_verdict(struct twin *twin, uint8_t who, const struct lab_result *result)
     return true;
   twin->result->verdict =
       result->verdict == LAB_BROKEN ? TWIN_BROKEN : TWIN_UNCHECKED;
-  twin->result->who = who;
   twin->result->result = *result;
   snprintf(twin->result->message, TWIN_MESSAGE_MAX, "%.32s: %.900s",
-           twin->pair->subject[who]->name,
+           twin->pair->subject[twin->result->who]->name,
            result->verdict == LAB_BROKEN ? lab_finding(twin->lab)->message
                                          : result->reason);
   return false;
@@ -684,10 +685,10 @@ run_both(struct twin *twin)
   twin->must_rerun = false;
   twin->steps[0] = (struct twin_step){.calls = 0};
   twin_run_side(twin, 0, &first);
-  if (!take_verdict(twin, 0, &first))
+  if (!take_verdict(twin, &first))
     return false;
   twin_run_side(twin, 1, &second);
-  if (!twin->side[1].is_over && !take_verdict(twin, 1, &second))
+  if (!twin->side[1].is_over && !take_verdict(twin, &second))
     return false;
   if (!twin->side[1].is_over)
     compare_end(twin, &first, &second);
@@ -787,7 +788,7 @@ twin_run(struct twin *twin, const struct twin_pair *pair,
   twin->look.is_on = false;
   if (!prepare(twin, stream)) {
     twin->is_exhausted = true;
-    take_verdict(twin, 0, NULL);
+    take_verdict(twin, NULL);
     return;
   }
   while (!run_both(twin) && twin->must_rerun) {

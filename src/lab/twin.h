@@ -33,7 +33,8 @@
  * out, or the second subject led, by what both shadows say before it; nothing
  * is excused afterwards but what became unreachable during a mark, which is
  * known by both shadows, too. A law that is broken in either run is no
- * difference but a finding of its own.
+ * difference but a finding of its own; what is compared is looked at between
+ * operations, so the laws are judged sparsely (lab.c).
  */
 #ifndef PENUMBRA_LAB_TWIN_H
 #define PENUMBRA_LAB_TWIN_H
@@ -88,8 +89,8 @@ struct twin_result {
   bool has_ended;     /* compared to op_index only ... */
   enum twin_difference end; /* ... for this reason */
   uint64_t rows[TWIN_DIFFERENCES]; /* how often each came into play */
-  uint8_t who;        /* BROKEN, UNCHECKED: subject 0 or 1 ... */
-  struct lab_result result; /* ... and what became of it */
+  uint8_t who; /* which subject runs, or ran last: 0 or 1 ... */
+  struct lab_result result; /* ... BROKEN, UNCHECKED: what became of it */
 };
 
 struct twin_pair {
