@@ -331,6 +331,9 @@ gc_finalize_all(struct gc_heap *heap)
        object = object->next) {
     count++;
   }
+  if (GC_FAULTY(heap, FINALIZERS_WITHOUT_END)) {
+    count = SIZE_MAX;
+  }
   gc_finalize_some(heap, GC_FAULTY(heap, MINOR_CALLS_ONE) ? 1 : count);
 }
 

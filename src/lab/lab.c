@@ -34,6 +34,8 @@ enum {
                              * operation */
   REFUSALS_SLACK = 1000,    /* refusals that an operation may meet beside two
                              * for each block */
+  FINALIZERS_SLACK = 1000,   /* calls that a step may lead to beside one for
+                              * each block that is live when it begins */
   ALLOCATIONS_MAX = 1 << 24, /* of one operation */
   STEPS_MAX = 1 << 22 /* of one operation, whatever they are for: beyond it the
                        * run is given up as unchecked */
@@ -46,6 +48,7 @@ struct spent {
   uint64_t steps;         /* since it last got memory outside of them: a
                            * collector may make a cycle for each allocation */
   uint64_t allocations, refusals;
+  uint64_t calls, calls_max; /* of finalizers, since a step began */
 };
 
 enum leave { LEAVE_FINDING = 1, LEAVE_UNCHECKED };
@@ -150,6 +153,26 @@ steps_max(const struct lab *lab)
 /* ---- events ---------------------------------------------------------- */
 
 static void
+count_calls_anew(struct lab *lab)
+{
+  lab->spent.calls = 0;
+  lab->spent.calls_max = FINALIZERS_SLACK + arena_live_blocks(lab->arena);
+}
+
+/* Finalizers that need memory, and make others, may keep each other going where
+ * emergency collections find more to call. Judged where it is known when a step
+ * begins: inside an operation of the subject's that takes all events. */
+static void
+finalizer_called(struct lab *lab)
+{
+  bool begins_are_known =
+      lab->performing ? lab->subject->capabilities & SUBJECT_CAN_EVENTS
+                      : lab->operation != OP_CLOSE;
+  if (++lab->spent.calls > lab->spent.calls_max && begins_are_known)
+    accuse_no_progress(lab, "a step does not come to an end of its finalizers");
+}
+
+static void
 step_ended(struct lab *lab)
 {
   lab->result->micro_steps += 1;
@@ -182,8 +205,13 @@ sink_event(struct subject_sink *sink, const struct subject_event *event)
     leave_unchecked(lab, "the arena's addresses are used up");
   oracle_event(lab->oracle, event);
   leave_on_finding(lab);
-  if (event->type == SUBJECT_EVENT_STEP_BEGIN)
+  if (event->type == SUBJECT_EVENT_FINALIZED)
+    finalizer_called(lab);
+  if (event->type == SUBJECT_EVENT_STEP_BEGIN) {
     lab->in_step = true;
+    if (lab->performing)
+      count_calls_anew(lab);
+  }
   if (event->type == SUBJECT_EVENT_STEP_END) {
     lab->in_step = false;
     step_ended(lab);
@@ -227,6 +255,7 @@ arena_told(void *user, const struct arena_event *event)
 static void
 micro_step(struct lab *lab, struct op op)
 {
+  count_calls_anew(lab);
   if (lab->options->unchecked) {
     lab->subject->micro_step(lab->instance);
     lab->result->micro_steps += 1;
@@ -285,6 +314,7 @@ perform(struct lab *lab, struct op op)
   if (lab->options->unchecked)
     return lab->subject->perform(lab->instance, op, answer);
   oracle_operation_begin(lab->oracle, op);
+  count_calls_anew(lab);
   lab->performing = true;
   lab->is_judged = false;
   enum subject_status status =
