@@ -9,8 +9,9 @@
  *
  * A node floats if it ceased to be firm (oracle/view.h) in an operation that
  * began, ended or had a micro-step while the collector marked: no collector
- * need have seen that. It floats until it is firm again: even a full collection
- * need not free it, if an entry of a weak table that goes only now has held it.
+ * need have seen that. What it refers to floats with it, once that is not firm
+ * either. It floats until it is firm again: even a full collection need not
+ * free it, if an entry of a weak table that goes only now has held it.
  *
  * A run is blurred once a node was held by such an entry alone: how long it
  * lives hangs on when the entry goes, which may differ. Who lives is not
@@ -114,6 +115,48 @@ mix(uint32_t node, uint64_t a, uint64_t b)
   return shadow_mix(shadow_mix(a + node) + b * 0x9e3779b97f4a7c15u + node);
 }
 
+struct drift {
+  struct twin_side *side;
+  bool has_grown;
+};
+
+static void
+float_with(struct drift *drift, struct shadow_value value)
+{
+  struct twin_mark *mark;
+  if (value.tag != SHADOW_NODE || value.bits >= drift->side->mark_count)
+    return;
+  mark = &drift->side->marks[value.bits];
+  if (mark->floats || mark->flags & ORACLE_VIEW_FIRM)
+    return;
+  mark->floats = mark->floated = true;
+  drift->has_grown = true;
+}
+
+static bool
+float_along(void *user, uint8_t label, struct shadow_value key,
+            struct shadow_value value)
+{
+  (void)label;
+  float_with(user, key);
+  float_with(user, value);
+  return true;
+}
+
+/* What floats may be held by the collector yet, and what it refers to, too. */
+static void
+drift_on(struct twin_side *side)
+{
+  const struct shadow *shadow = oracle_shadow(oracle_of(side));
+  struct drift drift = {side, true};
+  while (drift.has_grown) {
+    drift.has_grown = false;
+    for (uint32_t node = 1; node < side->mark_count; node++)
+      if (side->marks[node].floats)
+        shadow_visit(shadow, node, float_along, &drift);
+  }
+}
+
 /* Marks what floats now. All flags are those of views. */
 static void
 mark_nodes(struct twin_side *side, const struct oracle_view *views,
@@ -121,6 +164,7 @@ mark_nodes(struct twin_side *side, const struct oracle_view *views,
 {
   struct twin *twin = side->twin;
   uint32_t floating = 0;
+  bool has_lost = false;
   const struct shadow *shadow = oracle_shadow(oracle_of(side));
   struct twin_mark *marks = reserve(twin, side->marks, &side->mark_capacity,
                                     count, sizeof *marks);
@@ -139,6 +183,8 @@ mark_nodes(struct twin_side *side, const struct oracle_view *views,
       mark->floats = false;
     else if (was_reachable && may_float)
       mark->floats = mark->floated = true;
+    has_lost = has_lost ||
+               (was_reachable && !(mark->flags & ORACLE_VIEW_FIRM));
     floating += mark->floats;
     if (!(mark->flags & ORACLE_VIEW_FIRM) &&
         shadow_is_reachable(shadow, node))
@@ -146,6 +192,8 @@ mark_nodes(struct twin_side *side, const struct oracle_view *views,
   }
   side->mark_count = count;
   side->now.is_settled = floating == 0;
+  if (floating > 0 && has_lost)
+    drift_on(side);
 }
 
 /*   firm   what is firm, and what it holds
