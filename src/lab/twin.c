@@ -13,9 +13,10 @@
  * either. It floats until it is firm again: even a full collection need not
  * free it, if an entry of a weak table that goes only now has held it.
  *
- * A run is blurred once a node was held by such an entry alone: how long it
- * lives hangs on when the entry goes, which may differ. Who lives is not
- * compared any more then.
+ * A run is blurred once a node was held by such an entry alone, or by what
+ * floats: how long it lives hangs on when that goes, which may differ, and with
+ * it what the two shadows know of garbage. Who lives is not compared any more
+ * then.
  */
 #include "lab/twin.h"
 
@@ -130,6 +131,7 @@ float_with(struct drift *drift, struct shadow_value value)
   if (mark->floats || mark->flags & ORACLE_VIEW_FIRM)
     return;
   mark->floats = mark->floated = true;
+  drift->side->is_blurred = true;
   drift->has_grown = true;
 }
 
