@@ -100,8 +100,8 @@ void check_finalizers_atomic(struct oracle *oracle);
 bool check_has_waited(const struct oracle *oracle, uint32_t node);
 /* Who waits, by the survey, where it is not told. */
 void check_pending(struct oracle *oracle);
-/* What cannot be called and may have been passed over unseen is owed no
- * more. */
+/* What cannot be called, or could not for want of memory, and may have been
+ * passed over unseen is owed no more. */
 void check_give_up_unseen(struct oracle *oracle);
 /* What was dead in the midst of the operation that ran last may be back by a
  * finalizer: that it was held before and is held now says nothing. */

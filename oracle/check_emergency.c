@@ -47,20 +47,40 @@ is_owed(const struct oracle *oracle)
           !(shadow_is_stopped(oracle->shadow) || oracle_is_finalizing(oracle)));
 }
 
+/* Whether the block that was to grow is or may be a coroutine's stack, for which
+ * no collection is owed [T]: one that no survey has shown yet may be anything,
+ * until the operation is over. */
+static bool
+may_be_stack(const struct oracle *oracle, uint64_t base)
+{
+  uint32_t block = base ? blocks_find(&oracle->blocks, base) : 0;
+  const struct block_view *view = &oracle->blocks.views[block];
+  if (!block || oracle->subject->traits->emergency_stacks)
+    return false;
+  return base == oracle->emergency.stack ||
+         view->survey != oracle->survey.stamp ||
+         oracle->survey.objects[view->object].kind == SUBJECT_KIND_THREAD;
+}
+
 static void
-on_refused(struct oracle *oracle, uint64_t size)
+on_refused(struct oracle *oracle, const struct subject_event *event)
 {
   struct oracle_emergency *emergency = &oracle->emergency;
   if (emergency->stage == EMERGENCY_RUNS)
     return; /* it shrinks nothing, or can do without */
-  if (emergency->stage == EMERGENCY_RETRIES || !is_owed(oracle)) {
+  if (emergency->stage != EMERGENCY_RETRIES &&
+      may_be_stack(oracle, event->base))
+    emergency->stack = event->base;
+  if (emergency->stage == EMERGENCY_RETRIES || !is_owed(oracle) ||
+      (event->base && event->base == emergency->stack)) {
     emergency->stage = EMERGENCY_NOT;
     emergency->failed = true;
     return;
   }
   oracle_applies(oracle, LAW_EMERGENCY);
   *emergency = (struct oracle_emergency){.stage = EMERGENCY_OWED,
-                                         .size = size,
+                                         .size = event->size,
+                                         .stack = emergency->stack,
                                          .failed = emergency->failed};
 }
 
@@ -78,7 +98,7 @@ on_emergency(struct oracle *oracle, bool begins)
     return;
   emergency->stage =
       emergency->is_owed ? EMERGENCY_RETRIES : EMERGENCY_NOT;
-  if (emergency->is_owed && !emergency->is_whole)
+  if (oracle_is_told(oracle) && emergency->is_owed && !emergency->is_whole)
     accuse(oracle, "the collection that was made for it was no whole one");
 }
 
@@ -119,7 +139,7 @@ check_emergency_event(struct oracle *oracle, const struct subject_event *event)
   if (oracle_is_over(oracle))
     return;
   if (event->type == SUBJECT_EVENT_REFUSED)
-    on_refused(oracle, event->size);
+    on_refused(oracle, event);
   else if (event->type == SUBJECT_EVENT_EMERGENCY)
     on_emergency(oracle, event->to);
   else if (event->type == SUBJECT_EVENT_PHASE)

@@ -702,7 +702,7 @@ check_give_up_unseen(struct oracle *oracle)
   if (oracle_is_told(oracle))
     return;
   for (uint32_t i = shadow_owed(oracle->shadow, &ids); i-- > 0;) {
-    if (is_callable(oracle, ids[i]) ||
+    if (!may_be_passed_over(oracle, ids[i]) ||
         !shadow_has_lapsed(oracle->shadow, ids[i]))
       continue;
     shadow_finalizer_doubt(oracle->shadow, ids[i]);

@@ -98,6 +98,7 @@ struct oracle_pace {
 /* An allocation that was refused, until it is settled; check_emergency.c. */
 struct oracle_emergency {
   uint64_t size;  /* of the allocation */
+  uint64_t stack; /* base of what may have been a stack and did not grow; 0 */
   uint8_t stage;  /* enum emergency_stage */
   bool is_owed;   /* the collection that runs was */
   bool has_begun; /* the collection has begun a mark ... */

@@ -257,7 +257,8 @@ enum subject_event_type {
   SUBJECT_EVENT_FREED,      /* arena: base, size as the subject said,
                              * value: the size allocated */
   SUBJECT_EVENT_BAD_FREE,   /* arena: base was no live block; size */
-  SUBJECT_EVENT_REFUSED,    /* arena: an allocation of size failed */
+  SUBJECT_EVENT_REFUSED,    /* arena: an allocation of size failed; base: the
+                             * block that was to be of it, or 0 */
   SUBJECT_EVENT_EXHAUSTED,  /* arena: out of addresses; the run is unchecked */
   SUBJECT_EVENT_BIRTH,      /* base, kind, to: colour. Sent by every subject
                              * for the table that a finalizer of behaviour touch
@@ -454,6 +455,7 @@ struct subject_traits {
   /* collections */
   bool emergency;        /* a failed allocation collects and tries again */
   bool emergency_stopped; /* also while the collector is stopped */
+  bool emergency_stacks;  /* also for the stack of a coroutine that grows */
   bool shrink_may_fail;  /* refused shrinking is tolerated everywhere */
   uint8_t cycles_plain;   /* full collections until garbage is freed */
   uint8_t cycles_finalizer; /* ... until a finalizer is called */

@@ -685,6 +685,60 @@ test_emergency_that_is_not_whole_is_found(void **state)
   expect_text("no whole one");
 }
 
+/* Who tells of emergencies alone cannot show that one was whole. */
+static void
+test_emergency_is_asked_of_who_tells_of_it(void **state)
+{
+  (void)state;
+  for (int tells = 0; tells < 2; tells++) {
+    subject.capabilities &= ~(uint32_t)SUBJECT_CAN_EVENTS;
+    subject.capabilities |= tells ? SUBJECT_CAN_TELL_EMERGENCIES : 0;
+    begin_creation();
+    refuse(40);
+    if (tells) {
+      tell_emergency(1);
+      tell_emergency(0);
+      refuse(40);
+      expect_none();
+      refuse(40);
+    }
+    end_operation(SUBJECT_NO_MEMORY);
+    if (tells)
+      expect_finding(LAW_EMERGENCY);
+    else
+      expect_none();
+  }
+}
+
+/* None is owed for a stack that grows [T], nor for what may be one: the fixture's
+ * coroutine has a part, its table has one, and a third block nobody has. */
+static void
+test_emergency_for_a_stack_is_owed_by_trait(void **state)
+{
+  (void)state;
+  for (int owed = 0; owed < 2; owed++) {
+    for (int which = 0; which < 3; which++) {
+      traits.emergency = true;
+      traits.emergency_stacks = owed;
+      begin();
+      struct drawn *table = make_table();
+      draw_part(table, 64);
+      expect_clean();
+      begin_operation(OP_NEWTABLE, 0, 0, 0);
+      uint64_t base = which == 0   ? thread->parts[0]
+                      : which == 1 ? table->parts[0]
+                                   : allocate(32);
+      tell((struct subject_event){
+          .type = SUBJECT_EVENT_REFUSED, .base = base, .size = 128});
+      end_operation(SUBJECT_NO_MEMORY);
+      if (owed || which == 1)
+        expect_finding(LAW_EMERGENCY);
+      else
+        expect_none();
+    }
+  }
+}
+
 static void
 test_emergency_while_stopped_is_owed_by_trait(void **state)
 {
@@ -756,6 +810,8 @@ main(void)
       T(emergency_that_is_due_is_no_finding),
       T(emergency_that_is_missing_is_found),
       T(emergency_that_is_not_whole_is_found),
+      T(emergency_is_asked_of_who_tells_of_it),
+      T(emergency_for_a_stack_is_owed_by_trait),
       T(emergency_while_stopped_is_owed_by_trait),
       T(emergency_that_cured_forbids_to_fail),
       T(every_law_of_ages_was_tripped),

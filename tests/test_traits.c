@@ -102,6 +102,8 @@ test_what_is_known_of_tables_and_finalizers(void **state)
   assert_true(luajit->errors_contained);
   assert_false(lua52->emergency_stopped);
   assert_true(lua53->emergency_stopped);
+  assert_true(lua54->emergency_stacks);
+  assert_false(lua55->emergency_stacks);
   assert_false(lua51->emergency);
   assert_true(luajit->step_ends_stop);
   assert_int_equal(lua52->old_after, 1);

@@ -312,7 +312,7 @@ arena_allocate(void *user, void *block, size_t old_size, size_t new_size)
   }
   if (is_refused(arena, (int64_t)new_size - (int64_t)real_size,
                  block && new_size <= real_size)) {
-    tell(arena, ARENA_REFUSED, 0, new_size, 0);
+    tell(arena, ARENA_REFUSED, (uint64_t)(uintptr_t)block, new_size, 0);
     return NULL;
   }
   void *moved = take(arena, new_size);

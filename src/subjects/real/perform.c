@@ -555,7 +555,8 @@ const struct subject REAL_SUBJECT = {
     .name = REAL_NAME,
     .title = REAL_TITLE,
     .capabilities = SUBJECT_CAN_SURVEY | SUBJECT_CAN_COLOUR |
-                    SUBJECT_CAN_STEP | SUBJECT_CAN_COUNT,
+                    SUBJECT_CAN_STEP | SUBJECT_CAN_COUNT |
+                    SUBJECT_CAN_TELL_STEPS | REAL_TELLS_EMERGENCIES,
     .traits = &real_traits,
     .open = real_open,
     .close = real_close,

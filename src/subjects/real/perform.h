@@ -26,6 +26,13 @@
 /* Errors of finalizers become warnings; else they come out of what ran the
  * collector. */
 #define REAL_CONTAINS_ERRORS (LUA_VERSION_NUM >= 504 || REAL_JIT)
+/* 5.2 makes none while it prepares the call of a finalizer, of which nobody can
+ * tell. */
+#if LUA_VERSION_NUM >= 503
+#define REAL_TELLS_EMERGENCIES SUBJECT_CAN_TELL_EMERGENCIES
+#else
+#define REAL_TELLS_EMERGENCIES 0
+#endif
 /* What a collection makes room for is not refused. */
 #define REAL_CURES (LUA_VERSION_NUM >= 504)
 #define REAL_MAY_FAIL_TO_SHRINK (LUA_VERSION_NUM >= 504)

@@ -30,5 +30,10 @@ const struct subject_traits real_traits = {
 #if LUA_VERSION_NUM == 504 && LUA_VERSION_RELEASE_NUM < 50409
     .mode_at_atomic = false,
 #endif
+/* 5.4.4 makes emergency collections while a stack is moved, 5.4.9 none (ldo.c:
+ * luaD_reallocstack). */
+#if LUA_VERSION_NUM == 504 && LUA_VERSION_RELEASE_NUM > 50404
+    .emergency_stacks = false,
+#endif
 };
 #undef TRAIT
