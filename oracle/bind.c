@@ -185,7 +185,8 @@ bind_node(struct oracle *oracle, uint32_t node, uint32_t block)
 static bool
 has_node(uint8_t kind)
 {
-  return kind >= SUBJECT_KIND_TABLE && kind <= SUBJECT_KIND_THREAD;
+  return (kind >= SUBJECT_KIND_TABLE && kind <= SUBJECT_KIND_THREAD) ||
+         kind == SUBJECT_KIND_CDATA;
 }
 
 static bool

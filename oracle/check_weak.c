@@ -41,8 +41,13 @@ compare_hashes(const void *a, const void *b)
 bool
 check_is_alive_key(const struct oracle *oracle, struct shadow_value key)
 {
-  return !shadow_is_collectable(key) ||
-         shadow_stayed_held(oracle->shadow, (uint32_t)key.bits);
+  const struct shadow *shadow = oracle->shadow;
+  uint32_t node = (uint32_t)key.bits;
+  if (!shadow_is_collectable(key))
+    return true;
+  return shadow_kind(shadow, node) == SUBJECT_KIND_CDATA
+             ? shadow_stayed_reachable(shadow, node)
+             : shadow_stayed_held(shadow, node);
 }
 
 /* Once a userdata has been found dead it leaves the values of weak tables [T],
@@ -68,10 +73,12 @@ check_is_alive_value(const struct oracle *oracle, struct shadow_value value)
   uint32_t node = (uint32_t)value.bits;
   if (!shadow_is_collectable(value))
     return true;
-  bool is_userdata = shadow_kind(shadow, node) == SUBJECT_KIND_USERDATA;
+  uint8_t kind = shadow_kind(shadow, node);
+  bool leaves_first =
+      kind == SUBJECT_KIND_USERDATA || kind == SUBJECT_KIND_CDATA;
   if (is_dropped(oracle, value))
     return false;
-  if (traits->values_cleared_first || is_userdata)
+  if (traits->values_cleared_first || leaves_first)
     return shadow_stayed_reachable(shadow, node);
   return shadow_stayed_held(shadow, node);
 }

@@ -363,7 +363,6 @@ shadow_admits(const struct shadow *shadow, struct op op)
   case OP_CFUNC:
   case OP_STR:
   case OP_MOVE:
-  case OP_GETMETA:
   case OP_GETBASIC:
   case OP_CLOSEUP:
   case OP_VARARG:
@@ -423,6 +422,9 @@ shadow_admits(const struct shadow *shadow, struct op op)
   case OP_SETMETA:
     return has_metatable(shadow, shadow_register(shadow, op.a)) &&
            is_metatable(shadow, shadow_register(shadow, op.b));
+  case OP_GETMETA:
+    return !shadow_is_kind(shadow, shadow_register(shadow, op.b),
+                           SUBJECT_KIND_CDATA);
   case OP_BASICMETA:
     return is_metatable(shadow, shadow_register(shadow, op.b));
   case OP_NEWUD:
@@ -495,6 +497,9 @@ shadow_admits(const struct shadow *shadow, struct op op)
   case OP_NEWWEAK:
   case OP_NEWFIN:
     return fits_nodes(shadow, 2);
+  case OP_NEWCDATA:
+    return shadow->traits->cdata && op.b != OP_BEHAVIOUR_NUMBER &&
+           fits_nodes(shadow, 1);
   case OP_EPHEMERONS:
     return op.b > 0 && fits_nodes(shadow, (uint32_t)op.b + 3);
   case OP_HOT:

@@ -826,6 +826,8 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
     return shadow_setgc(shadow, op);
   case OP_NEWFIN:
     return shadow_newfin(shadow, op);
+  case OP_NEWCDATA:
+    return shadow_newcdata(shadow, op);
   }
   return SHADOW_OK;
 }

@@ -11,7 +11,7 @@
  * userdata is owed a finalizer whenever its metatable has one, until it has had
  * it: such nodes are found anew when a metatable is set or a __gc changes. One
  * that was unreachable without any is doubtful: the subject may have settled
- * then that it has none.
+ * then that it has none. A cdata is marked when it is made.
  */
 #include "oracle/shadow_internal.h"
 
@@ -42,8 +42,11 @@ finalizer_of(const struct shadow *shadow, uint32_t id)
 int32_t
 shadow_behaviour(const struct shadow *shadow, uint32_t id)
 {
-  struct shadow_value finalizer = finalizer_of(shadow, id);
+  struct shadow_value finalizer;
 
+  if (shadow->nodes[id].kind == SUBJECT_KIND_CDATA)
+    return shadow->nodes[id].as.behaviour;
+  finalizer = finalizer_of(shadow, id);
   if (finalizer.tag == SUBJECT_NIL)
     return OP_BEHAVIOUR_NONE;
   if (finalizer.tag != SUBJECT_CFUNC)
@@ -54,8 +57,8 @@ shadow_behaviour(const struct shadow *shadow, uint32_t id)
   return (int32_t)finalizer.bits - SHADOW_FINALIZER_FIRST;
 }
 
-static void
-owe(struct shadow *shadow, uint32_t id)
+void
+shadow_owe_finalizer(struct shadow *shadow, uint32_t id)
 {
   struct shadow_node *node = shadow->nodes + id;
 
@@ -103,7 +106,7 @@ shadow_mark_finalizer(struct shadow *shadow, uint32_t id)
   if (node->marking || !may_owe(shadow, id))
     return;
   node->flags &= (uint8_t)~SHADOW_LAPSED;
-  owe(shadow, id);
+  shadow_owe_finalizer(shadow, id);
 }
 
 void
@@ -123,7 +126,7 @@ shadow_update_owed(struct shadow *shadow)
     if (is_owed)
       owe_no_more(shadow, id);
     else
-      owe(shadow, id);
+      shadow_owe_finalizer(shadow, id);
   }
 }
 

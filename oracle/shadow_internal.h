@@ -136,6 +136,7 @@ struct shadow_node {
     struct shadow_value *values; /* userdata, C closure */
     uint32_t cells[SHADOW_CELLS_MAX];
     struct shadow_thread thread;
+    int32_t behaviour; /* cdata: OP_BEHAVIOUR_* of its finalizer */
   } as;
 };
 
@@ -464,6 +465,7 @@ uint32_t shadow_new_with_values(struct shadow *shadow, enum subject_kind kind,
 enum shadow_result shadow_chain(struct shadow *shadow, struct op op);
 enum shadow_result shadow_wide(struct shadow *shadow, struct op op);
 enum shadow_result shadow_hot(struct shadow *shadow, struct op op);
+enum shadow_result shadow_newcdata(struct shadow *shadow, struct op op);
 enum shadow_result shadow_setmode(struct shadow *shadow, struct op op);
 enum shadow_result shadow_newweak(struct shadow *shadow, struct op op);
 enum shadow_result shadow_ephemerons(struct shadow *shadow, struct op op);
@@ -478,6 +480,8 @@ enum { SHADOW_FINALIZER_FIRST = 8 };
 /* Its metatable was set: marks the node for finalization if that has a __gc,
  * it is of a kind that is finalized, and neither marked nor spent. */
 void shadow_mark_finalizer(struct shadow *shadow, uint32_t id);
+/* The node, which is owed none, is owed one; there is room. */
+void shadow_owe_finalizer(struct shadow *shadow, uint32_t id);
 /* An operation or a finalizer's effect is over: where what has a __gc when it
  * dies is finalized, these are found anew if need be. */
 void shadow_update_owed(struct shadow *shadow);

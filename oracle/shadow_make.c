@@ -198,6 +198,20 @@ shadow_newfin(struct shadow *shadow, struct op op)
   return set_register(shadow, op.a, shadow_of_node(id));
 }
 
+enum shadow_result
+shadow_newcdata(struct shadow *shadow, struct op op)
+{
+  uint32_t id;
+
+  if (!shadow_reserve_nodes(shadow, 1))
+    return SHADOW_NO_MEMORY;
+  id = shadow_node_new(shadow, SUBJECT_KIND_CDATA);
+  shadow->nodes[id].as.behaviour = op.b;
+  if (op.b != OP_BEHAVIOUR_NONE)
+    shadow_owe_finalizer(shadow, id);
+  return set_register(shadow, op.a, shadow_of_node(id));
+}
+
 /* The table, the weak one, its metatable, then the keys. */
 enum shadow_result
 shadow_ephemerons(struct shadow *shadow, struct op op)

@@ -178,11 +178,12 @@ search_node(struct search *search, uint32_t id)
   case SUBJECT_KIND_THREAD:
     search_thread(search, &node->as.thread);
     break;
+  case SUBJECT_KIND_CDATA:
+    break;
   case SUBJECT_KIND_STRING_SHORT:
   case SUBJECT_KIND_STRING_LONG:
   case SUBJECT_KIND_PROTOTYPE:
   case SUBJECT_KIND_UPVALUE:
-  case SUBJECT_KIND_CDATA:
   case SUBJECT_KIND_TRACE:
   case SUBJECT_KIND_COUNT:
     PENUMBRA_ASSERT(!"a node of this kind");

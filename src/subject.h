@@ -403,6 +403,8 @@ struct subject_traits {
   bool catches_across_yields; /* a coroutine can be suspended within a
                                * protected call: else there are none */
   bool load_upvalue;   /* what is loaded has the globals as its upvalue */
+  bool cdata;          /* has cdata, whose finalizers are found by the sweep:
+                        * they have left weak tables before, as keys, too */
 
   /* colours */
   uint32_t phases_kept;  /* bit (1 << phase): black never points to white; in

@@ -194,6 +194,47 @@ test_versions_lets_what_is_in_doubt_be_for_a_while(void **state)
   expect(LAW_LIVENESS_GARBAGE);
 }
 
+/* ---- cdata ----------------------------------------------------------- */
+
+static struct drawn *
+make_cdata(int32_t n)
+{
+  operate(OP_NEWCDATA, n, OP_BEHAVIOUR_NOTHING, 0);
+  struct drawn *cdata = draw(SUBJECT_KIND_CDATA);
+  cdata->object.flags |= SUBJECT_OBJECT_MARKED;
+  undraw_register(n);
+  draw_register(n, to(cdata));
+  look(ORACLE_BETWEEN);
+  return cdata;
+}
+
+/* What the sweep finds dead was dead when weak tables were cleared: it is no
+ * key any more when it waits for its finalizer. */
+static void
+test_versions_lets_cdata_leave_keys(void **state)
+{
+  (void)state;
+  traits.cdata = true;
+  for (int is_cdata = 0; is_cdata < 2; is_cdata++) {
+    begin_silent();
+    struct drawn *table = make_weak(0, OP_WEAK_KEYS);
+    struct drawn *value = make_table_at(1);
+    struct drawn *key =
+        is_cdata ? make_cdata(3) : make_finalizable(3, OP_BEHAVIOUR_NOTHING);
+    make_entry(table, 0, 3, key, 1, value);
+    expect_clean();
+    drop_register(3);
+    expect_clean();
+    begin_operation(OP_MICROSTEP, 1, 0, 0);
+    end_operation(SUBJECT_DONE);
+    table->edge_count -= 1;
+    if (is_cdata)
+      expect_clean();
+    else
+      expect(LAW_WEAK_REMOVED_LIVE);
+  }
+}
+
 int
 main(void)
 {
@@ -207,6 +248,7 @@ main(void)
       T(lets_errors_come_through),
       T(finds_a_call_of_what_lives),
       T(lets_what_is_in_doubt_be_for_a_while),
+      T(lets_cdata_leave_keys),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

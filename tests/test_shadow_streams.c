@@ -256,7 +256,7 @@ test_shadow_streams_keep_sums_and_marks(void **state)
   for (uint64_t seed = 0; seed < STREAMS; seed++)
     run_checked(shadow, seed);
   for (int code = 0; code < OP_COUNT; code++) {
-    if (!applied[code])
+    if (!applied[code] && code != OP_NEWCDATA) /* 5.4 has none */
       fail_msg("%s was never applied", op_infos[code].name);
   }
   assert_true(times_cleared > 100);

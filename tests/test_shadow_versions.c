@@ -52,6 +52,29 @@ test_versions_have_one_kind_of_number(void **state)
   assert_int_equal(shadow_register(shadow, 0).tag, SUBJECT_FLOAT);
 }
 
+/* One is owed its finalizer from the first, holds nothing, and is none of what
+ * has a metatable. */
+static void
+test_versions_have_cdata(void **state)
+{
+  struct shadow *shadow = *state;
+  const uint32_t *owed;
+  become(shadow, SUBJECT_LUA51);
+  refuse(shadow, "newcdata r0 save");
+  become(shadow, SUBJECT_LUAJIT);
+  refuse(shadow, "newcdata r0 number");
+  run(shadow, "newcdata r0 save; newcdata r1 none; newcdata r2 remark");
+  refuse(shadow, "getmeta r3 r0; setmeta r0 r3; index r3 r0 r0; len r3 r0");
+  assert_int_equal(shadow_owed(shadow, &owed), 2);
+  uint32_t saved = node_in(shadow, 0), again = node_in(shadow, 2);
+  run(shadow, "nil r0; nil r1; nil r2");
+  call(shadow, saved);
+  call(shadow, again);
+  assert_int_equal(shadow_owed(shadow, &owed), 0);
+  assert_true(shadow_is_reachable(shadow, saved));
+  assert_false(shadow_is_held(shadow, again));
+}
+
 static void
 test_versions_hold_user_values(void **state)
 {
@@ -291,6 +314,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
       TEST(test_versions_have_one_kind_of_number),
+      TEST(test_versions_have_cdata),
       TEST(test_versions_hold_user_values),
       TEST(test_versions_lack_operations),
       TEST(test_versions_load_with_an_upvalue),

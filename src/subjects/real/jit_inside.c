@@ -2,8 +2,8 @@
  *
  * What the adapter does inside LuaJIT's structures because no API does it: it
  * aims the driver's function expressions at registers, so that a few of them
- * capture any; dumps without names; and takes the VM's own pcall out of its
- * library. No reference is stored past a barrier here.
+ * capture any; dumps without names; takes the VM's own pcall out of its
+ * library; and makes cdata. No reference is stored past a barrier here.
  */
 #ifndef LUA_CORE
 #define LUA_CORE
@@ -11,11 +11,17 @@
 
 #include "subjects/real/perform.h"
 
+#include <string.h>
+
 #include "lualib.h"
 
 #include "lj_obj.h"
 
 #include "lj_bcdump.h"
+#include "lj_cdata.h"
+#include "lj_ctype.h"
+#include "lj_gc.h"
+#include "lj_state.h"
 
 /* ---- closures -------------------------------------------------------- */
 
@@ -78,6 +84,39 @@ real_push_pcall(lua_State *L)
   lua_setfield(L, LUA_REGISTRYINDEX, "_LOADED");
   lua_pushnil(L);
   lua_setfield(L, LUA_REGISTRYINDEX, "_PRELOAD");
+}
+
+/* ---- cdata ----------------------------------------------------------- */
+
+/* The C types are made before the first one; nothing of that may be refused,
+ * since it could not be taken back. The library itself is never opened. */
+bool
+real_push_cdata(lua_State *L)
+{
+#ifdef REAL_FINALIZERS_WITH_TYPES
+  (void)L;
+  return false;
+#else
+  if (!ctype_ctsG(G(L))) {
+    real_hold(real_instance, true);
+    lj_ctype_init(L);
+    real_hold(real_instance, false);
+  }
+  GCcdata *cdata = lj_cdata_new(ctype_cts(L), CTID_INT32, sizeof(int32_t));
+  memset(cdataptr(cdata), 0, sizeof(int32_t));
+  setcdataV(L, L->top, cdata);
+  incr_top(L);
+  lj_gc_check(L);
+  return true;
+#endif
+}
+
+void
+real_set_cdata_finalizer(lua_State *L)
+{
+  const TValue *finalizer = L->top - 1;
+  lj_cdata_setfin(L, cdataV(L->top - 2), gcval(finalizer), itype(finalizer));
+  L->top--;
 }
 
 /* ---- parameters ------------------------------------------------------ */

@@ -654,14 +654,16 @@ colour_of(const global_State *g, const GCobj *object)
 }
 
 /* What has a finalizer is owed it until it has been called, or has once been
- * found dead without one. */
+ * found dead without one. What waits may lose it again: a key of a weak table
+ * can be read meanwhile. */
 static bool
 is_owed(const struct survey *s, const GCobj *object, enum subject_list list)
 {
-  if (list == SUBJECT_LIST_PENDING)
-    return true;
+  if (object->gch.gct == ~LJ_TCDATA)
+    return object->gch.marked & LJ_GC_CDATA_FIN;
   return object->gch.gct == ~LJ_TUDATA &&
-         !(object->gch.marked & LJ_GC_FINALIZED) &&
+         (list == SUBJECT_LIST_PENDING ||
+          !(object->gch.marked & LJ_GC_FINALIZED)) &&
          event_of(s, tabref(object->ud.metatable), MM_gc);
 }
 

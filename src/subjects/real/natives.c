@@ -63,7 +63,8 @@ push_global(lua_State *L, int name)
 static bool
 has_field(lua_State *L, int index)
 {
-  return !lua_isuserdata(L, index) || real_has_user_value(L, index, 0);
+  return lua_istable(L, index) || (lua_isuserdata(L, index) &&
+                                   real_has_user_value(L, index, 0));
 }
 
 static void

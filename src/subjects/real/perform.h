@@ -289,6 +289,11 @@ int real_dump_by(lua_State *L, lua_Writer writer, void *user);
 #if REAL_JIT
 /* Pushes the VM's own pcall, across which a coroutine can yield. */
 void real_push_pcall(lua_State *L);
+/* Pushes a fresh cdata, as ffi.new does; false: this release cannot without its
+ * library. Pops a function, which becomes the finalizer of the cdata below it,
+ * as ffi.gc does. */
+bool real_push_cdata(lua_State *L);
+void real_set_cdata_finalizer(lua_State *L);
 #endif
 /* Turns the compiler on and off; machine code that an earlier run has left
  * behind is forgotten when a state is opened. */

@@ -530,6 +530,26 @@ new_finalizable(lua_State *L, struct op op)
   pop_register(L, op.a);
 }
 
+/* The finalizer is set last, as above. */
+static enum subject_status
+new_cdata(lua_State *L, struct op op)
+{
+#if REAL_JIT
+  if (!real_push_cdata(L))
+    return SUBJECT_UNSUPPORTED;
+  if (op.b != OP_BEHAVIOUR_NONE) {
+    push_behaviour(L, op.b);
+    real_set_cdata_finalizer(L);
+  }
+  pop_register(L, op.a);
+  return SUBJECT_DONE;
+#else
+  (void)L;
+  (void)op;
+  return SUBJECT_UNSUPPORTED;
+#endif
+}
+
 /* ---- roots ----------------------------------------------------------- */
 
 static void
@@ -782,6 +802,8 @@ real_perform_value(lua_State *L, struct op op, struct subject_answer *answer)
     return wide(L, op);
   case OP_HOT:
     return real_perform_hot(L, op);
+  case OP_NEWCDATA:
+    return new_cdata(L, op);
   default:
     return perform_function(L, op);
   }
