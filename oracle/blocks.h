@@ -62,6 +62,8 @@ struct block {
   uint8_t age;       /* enum subject_age, as events tell it */
   uint8_t tint;      /* its colour by the events, as tally.c keeps it */
   bool cleared;      /* a table: an entry of it was cleared */
+  bool revived;      /* marked last when the atomic phase had found something
+                      * to be finalized */
   bool waits;        /* it waits for its finalizer, as surveys show */
 };
 

@@ -100,6 +100,8 @@ void check_finalizers_atomic(struct oracle *oracle);
 bool check_has_waited(const struct oracle *oracle, uint32_t node);
 /* Who waits, by the survey, where it is not told. */
 void check_pending(struct oracle *oracle);
+/* Whether the atomic phase that runs has found something to be finalized. */
+bool check_has_separated(const struct oracle *oracle);
 /* What cannot be called, or could not for want of memory, and may have been
  * passed over unseen is owed no more. */
 void check_give_up_unseen(struct oracle *oracle);

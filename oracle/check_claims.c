@@ -59,6 +59,16 @@ is_settled(const struct oracle *oracle)
   return oracle->in_operation && !oracle_is_mutator(oracle);
 }
 
+/* Whether the table was reached only from what is to be finalized. One that is
+ * unreachable may have been marked before it was. */
+static bool
+is_revived(const struct oracle *oracle, uint32_t table)
+{
+  uint32_t block = bind_block(&oracle->binding, table);
+  return !oracle->finalizers.waited_at_atomic &&
+         oracle->blocks.records[block].revived;
+}
+
 /* Whether the side of an entry had to stay. In a first round, before anything
  * is separated, the collector clears the values of what it has reached from the
  * root and from what waited before; in a second one those of what is
@@ -73,7 +83,7 @@ is_alive(const struct oracle *oracle, const struct oracle_claim *claim,
   bool is_held = shadow_is_held(shadow, node);
   bool is_second = !shadow_is_reachable(shadow, claim->table) &&
                    shadow_is_held(shadow, claim->table) &&
-                   !oracle->finalizers.waited_at_atomic;
+                   is_revived(oracle, claim->table);
   if (!is_settled) {
     is_reachable = is_reachable && shadow_was_reachable(shadow, node);
     is_held = is_held && shadow_was_held(shadow, node);

@@ -282,6 +282,8 @@ on_recoloured(struct oracle *oracle, const struct subject_event *event)
     oracle->stats.recoloured[event->from][event->to] += 1;
   if (block && event->to == SUBJECT_WHITE_CURRENT)
     oracle->blocks.records[block].whitened = oracle->survey.sweep;
+  if (block && event->from <= SUBJECT_WHITE_OTHER)
+    oracle->blocks.records[block].revived = check_has_separated(oracle);
   if (oracle->stage == ORACLE_CLOSING ||
       !oracle_applies(oracle, LAW_COLOUR_CHANGE))
     return;

@@ -592,6 +592,14 @@ check_finalizers_atomic(struct oracle *oracle)
 }
 
 bool
+check_has_separated(const struct oracle *oracle)
+{
+  const struct oracle_finalizers *it = &oracle->finalizers;
+  return oracle->phase == SUBJECT_PHASE_ATOMIC && is_waiting(it) &&
+         it->pending[it->count - 1].batch == it->batch;
+}
+
+bool
 check_may_be_back(const struct oracle *oracle)
 {
   const struct oracle_finalizers *it = &oracle->finalizers;
