@@ -386,7 +386,7 @@ look_before_call(struct oracle *oracle, uint32_t node)
 {
   const struct shadow *shadow = oracle->shadow;
   bool reads_weak = shadow_weakness(shadow, node) ||
-                    shadow_weakness(shadow, SHADOW_GLOBALS);
+                    shadow_weakness(shadow, shadow_globals(shadow));
   if (oracle_is_told(oracle) || !reads_weak ||
       oracle->stage != ORACLE_RUNNING ||
       !(oracle->capabilities & SUBJECT_CAN_SURVEY) || !survey_take(oracle))

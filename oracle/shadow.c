@@ -168,6 +168,7 @@ make_first_nodes(struct shadow *shadow)
   shadow_node_new(shadow, SUBJECT_KIND_TABLE);
   shadow_node_new(shadow, SUBJECT_KIND_THREAD);
   shadow->running = SHADOW_MAIN;
+  shadow->globals_table = SHADOW_GLOBALS;
   shadow->nodes[SHADOW_MAIN].as.thread.status = SHADOW_RUNNING;
   shadow_enter_main(shadow);
   root = shadow->nodes + SHADOW_ROOT;
@@ -497,6 +498,12 @@ shadow_may_close(const struct shadow *shadow, struct op op)
 }
 
 uint32_t
+shadow_globals(const struct shadow *shadow)
+{
+  return shadow->globals_table;
+}
+
+uint32_t
 shadow_running(const struct shadow *shadow)
 {
   return shadow->running;
@@ -527,7 +534,7 @@ shadow_forget_modes(struct shadow *shadow)
   if (!shadow->has_been_weak)
     return;
   shadow->has_been_weak = false;
-  for (uint32_t id = SHADOW_FIRST; id < shadow->node_count; id++) {
+  for (uint32_t id = SHADOW_GLOBALS; id < shadow->node_count; id++) {
     if (shadow->nodes[id].flags & SHADOW_WAS_WEAK)
       shadow->is_stale = true;
     shadow->nodes[id].flags &= (uint8_t)~SHADOW_WAS_WEAK;

@@ -40,7 +40,7 @@ struct shadow_value {
 enum shadow_id {
   SHADOW_ROOT,     /* edges REGISTRY, GLOBALS, MAIN, CURRENT, BASICMETA */
   SHADOW_REGISTRY, /* a table; holds "k<n>" and references */
-  SHADOW_GLOBALS,  /* a table */
+  SHADOW_GLOBALS,  /* a table: that of the globals until it is replaced */
   SHADOW_MAIN,     /* the main coroutine */
   SHADOW_FIRST     /* first id that an operation may make */
 };
@@ -88,6 +88,8 @@ uint32_t shadow_closings(const struct shadow *shadow, const uint32_t **ret_ids);
 bool shadow_may_close(const struct shadow *shadow, struct op op);
 /* The running coroutine. */
 uint32_t shadow_running(const struct shadow *shadow);
+/* The globals table. */
+uint32_t shadow_globals(const struct shadow *shadow);
 
 /* An admitted operation begins: "was" below means the state of this moment, and
  * births are counted from here, whatever finalizers do before the operation

@@ -225,7 +225,7 @@ shadow_is_user_value(const struct shadow *shadow, struct shadow_value value)
     return is_nil(value) || is_table(shadow, value);
   case SUBJECT_USER_ENVIRONMENT:
     return is_nil(value) || (is_table(shadow, value) &&
-                             value.bits != SHADOW_GLOBALS);
+                             value.bits != shadow->globals_table);
   case SUBJECT_USER_VALUES_NONE:
     return false;
   case SUBJECT_USER_VALUES_MANY:
@@ -405,6 +405,9 @@ shadow_admits(const struct shadow *shadow, struct op op)
   case OP_SETMODE:
   case OP_SETGC:
     return is_table(shadow, shadow_register(shadow, op.a));
+  case OP_SETGLOBALS:
+    return shadow->traits->load_upvalue &&
+           is_table(shadow, shadow_register(shadow, op.a));
   case OP_SETEVENT:
     return is_table(shadow, shadow_register(shadow, op.a)) &&
            is_event_value(shadow, op.b, shadow_register(shadow, op.c));

@@ -382,6 +382,17 @@ apply_basicmeta(struct shadow *shadow, struct op op)
                        shadow_integer(op.a), &shadow->basic[op.a], op.b);
 }
 
+static enum shadow_result
+apply_setglobals(struct shadow *shadow, struct op op)
+{
+  struct shadow_value place = shadow_of_node(shadow->globals_table);
+
+  shadow_store(shadow, SHADOW_ROOT, SUBJECT_LABEL_GLOBALS, shadow_nil(), &place,
+               get_register(shadow, op.a));
+  shadow->globals_table = (uint32_t)place.bits;
+  return SHADOW_OK;
+}
+
 /* Of a value that is no object but a string. */
 static enum op_word
 basic_of_tag(uint8_t tag)
@@ -529,7 +540,7 @@ apply_load(struct shadow *shadow, struct op op)
     return SHADOW_NO_MEMORY;
   if (has_upvalue)
     shadow->nodes[id].as.cells[0] =
-        shadow_cell_new(shadow, shadow_of_node(SHADOW_GLOBALS));
+        shadow_cell_new(shadow, shadow_of_node(shadow->globals_table));
   return set_register(shadow, op.a, shadow_of_node(id));
 }
 
@@ -785,14 +796,16 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
   case OP_RUNNING:
     return set_register(shadow, op.a, shadow_of_node(shadow->running));
   case OP_GETGLOBAL:
-    return get_named(shadow, op, SHADOW_GLOBALS, SHADOW_NAMED_GLOBAL, op.b,
-                     answer, ret_message);
+    return get_named(shadow, op, shadow->globals_table, SHADOW_NAMED_GLOBAL,
+                     op.b, answer, ret_message);
   case OP_SETGLOBAL:
-    return shadow_put_named(shadow, SHADOW_GLOBALS,
+    return shadow_put_named(shadow, shadow->globals_table,
                             SHADOW_NAMED_GLOBAL, op.a,
                             get_register(shadow, op.b));
   case OP_GLOBALS:
-    return set_register(shadow, op.a, shadow_of_node(SHADOW_GLOBALS));
+    return set_register(shadow, op.a, shadow_of_node(shadow->globals_table));
+  case OP_SETGLOBALS:
+    return apply_setglobals(shadow, op);
   case OP_GETREG:
     return get_named(shadow, op, SHADOW_REGISTRY, SHADOW_NAMED_REGISTRY, op.b,
                      answer, ret_message);

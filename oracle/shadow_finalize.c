@@ -231,9 +231,9 @@ save(struct shadow *shadow, uint32_t id, int32_t global)
 {
   uint32_t name = shadow_named(shadow, SHADOW_NAMED_GLOBAL, global);
 
-  if (!name || !shadow_reserve_entries(shadow, SHADOW_GLOBALS, 1))
+  if (!name || !shadow_reserve_entries(shadow, shadow->globals_table, 1))
     return SHADOW_NO_MEMORY;
-  shadow_set(shadow, SHADOW_GLOBALS, shadow_of_string(name),
+  shadow_set(shadow, shadow->globals_table, shadow_of_string(name),
              shadow_of_node(id));
   return SHADOW_OK;
 }
@@ -248,7 +248,7 @@ shadow_has_no_room(const struct shadow *shadow, uint32_t id, int32_t behaviour)
       !has_field(shadow, id))
     return false;
   if (name)
-    old = shadow_get(shadow, SHADOW_GLOBALS, shadow_of_string(name));
+    old = shadow_get(shadow, shadow->globals_table, shadow_of_string(name));
   return !shadow_is_user_value(shadow, old);
 }
 
@@ -295,7 +295,7 @@ link_saved(struct shadow *shadow, uint32_t id)
   name = shadow_named(shadow, SHADOW_NAMED_GLOBAL, GLOBAL_SAVED);
   if (!name || !reserve_field(shadow, id))
     return SHADOW_NO_MEMORY;
-  old = shadow_get(shadow, SHADOW_GLOBALS, shadow_of_string(name));
+  old = shadow_get(shadow, shadow->globals_table, shadow_of_string(name));
   if (save(shadow, id, GLOBAL_SAVED) != SHADOW_OK)
     return SHADOW_NO_MEMORY;
   set_field(shadow, id, old);

@@ -221,6 +221,7 @@ struct shadow {
   uint32_t events[SHADOW_OPERAND_EVENT];
 
   uint32_t running;
+  uint32_t globals_table; /* SHADOW_GLOBALS until it is replaced */
   uint32_t normal_count;                /* coroutines that wait for another */
   uint32_t basic[SHADOW_OPERAND_BASIC]; /* metatables; 0 for none */
   bool is_large;

@@ -68,7 +68,7 @@ search_root(struct search *search)
   const struct shadow *shadow = search->shadow;
 
   meet_node(search, SHADOW_REGISTRY);
-  meet_node(search, SHADOW_GLOBALS);
+  meet_node(search, shadow->globals_table);
   meet_node(search, SHADOW_MAIN);
   meet_node(search, shadow->running);
   for (int type = 0; type < SHADOW_OPERAND_BASIC; type++) {
@@ -491,7 +491,7 @@ visit_root(const struct shadow *shadow, struct visit *visit)
   visit_edge(visit, SUBJECT_LABEL_REGISTRY, none,
              shadow_of_node(SHADOW_REGISTRY));
   visit_edge(visit, SUBJECT_LABEL_GLOBALS, none,
-             shadow_of_node(SHADOW_GLOBALS));
+             shadow_of_node(shadow->globals_table));
   visit_edge(visit, SUBJECT_LABEL_MAIN, none, shadow_of_node(SHADOW_MAIN));
   visit_edge(visit, SUBJECT_LABEL_CURRENT, none,
              shadow_of_node(shadow->running));
@@ -592,7 +592,7 @@ look_root(const struct shadow *shadow, uint8_t label, struct shadow_value key,
   if (label == SUBJECT_LABEL_REGISTRY)
     id = SHADOW_REGISTRY;
   else if (label == SUBJECT_LABEL_GLOBALS)
-    id = SHADOW_GLOBALS;
+    id = shadow->globals_table;
   else if (label == SUBJECT_LABEL_MAIN)
     id = SHADOW_MAIN;
   else if (label == SUBJECT_LABEL_CURRENT)

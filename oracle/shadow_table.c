@@ -230,7 +230,7 @@ change_mode(struct shadow *shadow, uint32_t id, uint8_t mode)
   shadow->mode_count += (mode != OP_WEAK_NONE) - (node->mode != OP_WEAK_NONE);
   shadow->is_stale = true;
   if (node->mode == OP_WEAK_BOTH && !shadow->traits->mode_at_atomic) {
-    for (uint32_t at = SHADOW_FIRST; at < shadow->node_count; at++) {
+    for (uint32_t at = SHADOW_GLOBALS; at < shadow->node_count; at++) {
       if (shadow->nodes[at].metatable == id)
         shadow_note_was_weak(shadow, at);
     }

@@ -94,7 +94,8 @@ add_node(struct text *text, const struct shadow *shadow, uint32_t id)
       [SHADOW_MAIN] = "the main coroutine",
   };
 
-  if (id < SHADOW_FIRST)
+  if (id < SHADOW_FIRST &&
+      (id != SHADOW_GLOBALS || shadow->globals_table == id))
     add(text, "%s", first[id]);
   else
     add(text, "%s %" PRIu32, kind_name(shadow, id), id);

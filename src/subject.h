@@ -402,7 +402,8 @@ struct subject_traits {
   bool joins_upvalues; /* can make two closures share one */
   bool catches_across_yields; /* a coroutine can be suspended within a
                                * protected call: else there are none */
-  bool load_upvalue;   /* what is loaded has the globals as its upvalue */
+  bool load_upvalue;   /* what is loaded has the globals as its upvalue, and
+                        * the registry holds them */
   bool cdata;          /* has cdata, whose finalizers are found by the sweep:
                         * they have left weak tables before, as keys, too */
 

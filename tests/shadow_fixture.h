@@ -134,7 +134,8 @@ static inline struct shadow_value
 named_entry(const struct shadow *shadow, struct op op)
 {
   struct shadow_value key = {0, SHADOW_STRING}, value = nil_value();
-  uint32_t table = op.code == OP_GETREG ? SHADOW_REGISTRY : SHADOW_GLOBALS;
+  uint32_t table =
+      op.code == OP_GETREG ? SHADOW_REGISTRY : shadow_globals(shadow);
   char name[OP_STRING_MAX];
   size_t length;
 

@@ -133,6 +133,7 @@ test_op_text_prints_the_expected_words(void **state)
       {{OP_NEWTABLE, 3, 507904, 34}, "newtable r3 507904 34"},
       {{OP_CHURN, 1000, 0, 0}, "churn 1000"},
       {{OP_SETGLOBAL, 31, 4, 0}, "setglobal 31 r4"},
+      {{OP_SETGLOBALS, 4, 0, 0}, "setglobals r4"},
       {{OP_SETEVENT, 1, OP_EVENT_NEWINDEX, 2}, "setevent r1 __newindex r2"},
       {{OP_BASICMETA, OP_BASIC_LIGHTUD, 0, 0}, "basicmeta lightuserdata r0"},
       {{OP_RUNTO, OP_PHASE_SWEEP_FINALIZABLE, 0, 0}, "runto sweep-finalizable"},

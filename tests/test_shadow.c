@@ -438,6 +438,31 @@ test_shadow_basic_metatables_are_roots(void **state)
   assert_false(shadow_is_reachable(shadow, meta));
 }
 
+/* Names are looked up in the new globals table, which is a root; the one before
+ * is a table like others, and goes. */
+static void
+test_shadow_globals_are_replaced(void **state)
+{
+  struct shadow *shadow = *state;
+  uint32_t table;
+
+  run(shadow, "int r1 1; setglobal 3 r1; newtable r0 0 0; setglobals r0; "
+              "getglobal r1 3; int r2 2; setglobal 3 r2; globals r3; "
+              "load r4 0 0; getupval r4 r4 0");
+  table = node_in(shadow, 0);
+  expect(shadow, 1, "nil");
+  assert_int_equal(node_in(shadow, 3), table);
+  assert_int_equal(node_in(shadow, 4), table);
+  run(shadow, "settop 0");
+  assert_true(shadow_is_reachable(shadow, table));
+  assert_false(shadow_is_reachable(shadow, GLOBALS));
+  expect_edge(shadow, SHADOW_ROOT, SUBJECT_LABEL_GLOBALS,
+              (struct shadow_value){0, SUBJECT_NIL}, "table 4");
+  run(shadow, "getglobal r1 3");
+  expect(shadow, 1, "2");
+  refuse(shadow, "setglobals r1");
+}
+
 static void
 test_shadow_index_follows_links(void **state)
 {
@@ -951,6 +976,7 @@ main(void)
       TEST(metatables_are_set_and_cleared),
       TEST(getmeta_of_basic_types),
       TEST(basic_metatables_are_roots),
+      TEST(globals_are_replaced),
       TEST(index_follows_links),
       TEST(index_skips_what_is_no_link),
       TEST(newindex_writes_where_the_links_end),

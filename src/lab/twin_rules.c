@@ -178,6 +178,7 @@ access_to(const struct scene *scene, struct op op)
 {
   char name[OP_STRING_MAX];
   struct shadow_value key = {(uint64_t)op.c, SUBJECT_INTEGER};
+  const struct shadow *shadow = oracle_shadow(scene->oracle);
   switch (op.code) {
   case OP_GET:
     return entry_by_register(scene, op.b, op.c);
@@ -187,7 +188,7 @@ access_to(const struct scene *scene, struct op op)
     return entry_by_name(scene, table_in(scene, op.b), name,
                          op_string_name(op.c, name));
   default:
-    return entry_by_name(scene, SHADOW_GLOBALS, name,
+    return entry_by_name(scene, shadow_globals(shadow), name,
                          op_string_global(op.b, name));
   }
 }

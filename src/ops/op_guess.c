@@ -64,6 +64,7 @@ static const uint16_t needs[OP_COUNT][3] = {
     [OP_SETMODE] = {TABLE, 0, 0},
     [OP_SETGC] = {TABLE, 0, 0},
     [OP_HOT] = {TABLE | CLOSURE, 0, 0},
+    [OP_SETGLOBALS] = {TABLE, 0, 0},
 };
 
 /* What register a holds afterwards. An operation that writes it and has no
@@ -94,6 +95,7 @@ static const bool reads_a[OP_COUNT] = {
     [OP_TBC] = true,      [OP_RESUME] = true,  [OP_YIELD] = true,
     [OP_COSET] = true,    [OP_COCLOSE] = true, [OP_UNREF] = true,
     [OP_SETMODE] = true,  [OP_SETGC] = true,   [OP_HOT] = true,
+    [OP_SETGLOBALS] = true,
 };
 
 void

@@ -378,6 +378,14 @@ set_global(struct gc_thread *t, struct op op)
 }
 
 static enum subject_status
+set_globals(struct gc_thread *t, struct op op)
+{
+  gc_push_copy(t, slot(op.a));
+  return finish_store(
+      t, gc_raw_seti(t, GC_INDEX_REGISTRY, GC_REGISTRY_GLOBALS));
+}
+
+static enum subject_status
 reference(struct gc_thread *t, struct op op, struct subject_answer *answer)
 {
   int64_t key = MODEL_REFERENCE;
@@ -492,6 +500,8 @@ model_perform(struct subject_instance *model, struct op op,
     return get_named(t, op, true, answer);
   case OP_SETGLOBAL:
     return set_global(t, op);
+  case OP_SETGLOBALS:
+    return set_globals(t, op);
   case OP_GETREG:
     return get_named(t, op, false, answer);
   case OP_SETREG:

@@ -768,6 +768,12 @@ real_perform_value(lua_State *L, struct op op, struct subject_answer *answer)
     lua_pushvalue(L, LUA_REGISTRYINDEX);
     set_named(L, op_string_registry, op.a, op.b);
     break;
+#if !REAL_OLD_API
+  case OP_SETGLOBALS:
+    push_register(L, op.a);
+    lua_rawseti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    break;
+#endif
   case OP_REF:
     reference(L, op, answer);
     break;
