@@ -47,9 +47,9 @@ is_owed(const struct oracle *oracle)
           !(shadow_is_stopped(oracle->shadow) || oracle_is_finalizing(oracle)));
 }
 
-/* Whether the block that was to grow is or may be a coroutine's stack, for which
- * no collection is owed [T]: one that no survey has shown yet may be anything,
- * until the operation is over. */
+/* Whether the block that was to grow is or may be a coroutine's stack, for
+ * which no collection is owed [T]: one that no survey has shown yet may be
+ * anything, until the operation is over. */
 static bool
 may_be_stack(const struct oracle *oracle, uint64_t base)
 {

@@ -710,8 +710,9 @@ test_emergency_is_asked_of_who_tells_of_it(void **state)
   }
 }
 
-/* None is owed for a stack that grows [T], nor for what may be one: the fixture's
- * coroutine has a part, its table has one, and a third block nobody has. */
+/* None is owed for a stack that grows [T], nor for what may be one: the
+ * fixture's coroutine has a part, its table has one, and a third block nobody
+ * has. */
 static void
 test_emergency_for_a_stack_is_owed_by_trait(void **state)
 {
