@@ -163,6 +163,17 @@ covered() {
   [[ $output = *'(to operation 6: touched)'* ]]
 }
 
+@test "a trace has the phases of a subject that does not tell of them" {
+  need_real
+  cd "$BATS_TEST_TMPDIR"
+  printf 'microstep 1\ncollect\n' >stream.pen
+  for name in $PENUMBRA_REAL_RECORDED; do
+    run -0 "$penumbra" trace -s "$name" stream.pen
+    [[ $output = *'micro-step 1 ends in propagate'* ]]
+    [[ $output = *' ends in sweep'* && $output = *' ends in pause'* ]]
+  done
+}
+
 @test "a fuzz target knows its subject by its own name" {
   need_real
   set -- $PENUMBRA_REAL

@@ -144,6 +144,7 @@ struct report_tracer {
   const struct lab *lab;
   uint64_t micro_step;
   uint8_t phase;
+  bool tells_phases; /* the subject does */
   bool has_begun; /* an operation has */
   bool is_inside; /* of an operation */
 };

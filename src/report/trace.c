@@ -110,6 +110,24 @@ is_close(struct report_tracer *tracer)
   return true;
 }
 
+static void
+follow_phase(struct report_tracer *tracer, const struct subject_event *event)
+{
+  if (event->type != SUBJECT_EVENT_PHASE || event->to >= SUBJECT_PHASE_COUNT)
+    return;
+  tracer->tells_phases = true;
+  tracer->phase = event->to;
+}
+
+/* As events tell it; of a subject that tells of none, as it is asked. */
+static const char *
+phase_text(const struct report_tracer *tracer)
+{
+  return oracle_phase_text(tracer->tells_phases
+                               ? (uint8_t)tracer->phase
+                               : (uint8_t)lab_phase(tracer->lab));
+}
+
 /* ---- text ------------------------------------------------------------ */
 
 static void
@@ -154,12 +172,10 @@ text_event(struct lab_observer *observer, const struct subject_event *event)
   if (event->type == SUBJECT_EVENT_STEP_END) {
     tracer->micro_step++;
     fprintf(tracer->stream, "         micro-step %" PRIu64 " ends in %s\n",
-            tracer->micro_step,
-            oracle_phase_text((uint8_t)tracer->phase));
+            tracer->micro_step, phase_text(tracer));
     return;
   }
-  if (event->type == SUBJECT_EVENT_PHASE && event->to < SUBJECT_PHASE_COUNT)
-    tracer->phase = event->to;
+  follow_phase(tracer, event);
   if (is_detail(event) && !tracer->options.is_verbose)
     return;
   if (report_event_print(lab_oracle(tracer->lab), event, text))
@@ -202,8 +218,7 @@ json_operation_end(struct lab_observer *observer, size_t index, struct op op,
   json_line(tracer, json_pack("{s:s, s:I, s:s, s:s}", "type", "end", "index",
                               (json_int_t)index, "status",
                               status_names[status], "phase",
-                              oracle_phase_text(
-                                  (uint8_t)tracer->phase)));
+                              phase_text(tracer)));
 }
 
 static json_t *
@@ -223,14 +238,13 @@ json_event(struct lab_observer *observer, const struct subject_event *event)
 
   if (is_close(tracer))
     json_line(tracer, json_pack("{s:s}", "type", "close"));
-  if (event->type == SUBJECT_EVENT_PHASE && event->to < SUBJECT_PHASE_COUNT)
-    tracer->phase = event->to;
+  follow_phase(tracer, event);
   if (event->type == SUBJECT_EVENT_STEP_END) {
     tracer->micro_step++;
     json_line(tracer,
               json_pack("{s:s, s:I, s:s}", "type", "micro-step", "number",
                         (json_int_t)tracer->micro_step, "phase",
-                        oracle_phase_text((uint8_t)tracer->phase)));
+                        phase_text(tracer)));
     return;
   }
   if (is_detail(event) && !tracer->options.is_verbose)
