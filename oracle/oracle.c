@@ -99,9 +99,8 @@ oracle_free(struct oracle *oracle)
   free(oracle);
 }
 
-/* Who tells of everything tells of steps and emergencies. */
-static uint32_t
-capabilities(const struct subject *subject)
+uint32_t
+oracle_capabilities(const struct subject *subject)
 {
   uint32_t told = SUBJECT_CAN_TELL_STEPS | SUBJECT_CAN_TELL_EMERGENCIES;
   return subject->capabilities |
@@ -114,7 +113,7 @@ oracle_begin(struct oracle *oracle, const struct subject *subject, bool large,
 {
   oracle->subject = subject;
   oracle->instance = NULL;
-  oracle->capabilities = capabilities(subject);
+  oracle->capabilities = oracle_capabilities(subject);
   shadow_clear(oracle->shadow, large);
   shadow_set_traits(oracle->shadow, subject->traits);
   shadow_set_mode(oracle->shadow, mode);

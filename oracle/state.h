@@ -304,6 +304,10 @@ oracle_call_now(const struct oracle *oracle)
   return it->depth ? &it->running[it->depth - 1] : NULL;
 }
 
+/* What a subject can show and tell: who tells of everything tells of steps and
+ * emergencies. */
+uint32_t oracle_capabilities(const struct subject *subject);
+
 /* The subject tells of every change; else the oracle follows its surveys. */
 static inline bool
 oracle_is_told(const struct oracle *oracle)

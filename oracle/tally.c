@@ -374,7 +374,7 @@ static bool
 law_cell(const struct oracle_stats *stats, const struct subject *subject,
          size_t law, struct tally_cell *ret_cell)
 {
-  if (law_infos[law].needs & ~subject->capabilities)
+  if (law_infos[law].needs & ~oracle_capabilities(subject))
     return false;
   *ret_cell =
       (struct tally_cell){.group = TALLY_LAWS, .count = stats->law[law]};

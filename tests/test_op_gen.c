@@ -20,7 +20,7 @@
 #include "ops/op_recipe.h"
 
 /* Of 256 operations from seed 42. */
-static const uint64_t hash_pinned = 0xe552e4f2fadeabec;
+static const uint64_t hash_pinned = 0x0da81fee967e398a;
 
 /* FNV-1a over the canonical bytes of a stream. */
 static uint64_t

@@ -16,6 +16,8 @@ below(struct op_random *random, uint32_t bound)
   return (int32_t)op_random_below(random, bound);
 }
 
+/* At most one operand is drawn in the call: the order of arguments is the
+ * compiler's. */
 static void
 add(struct op_recipe *recipe, enum op_code code, int32_t a, int32_t b,
     int32_t c)
@@ -123,12 +125,14 @@ static void
 make_failure(struct op_recipe *recipe, int32_t r, int32_t s,
              struct op_random *random)
 {
+  enum op_code failure;
+
   (void)r;
   (void)s;
   if (below(random, 2))
     add_schedule(recipe, random);
-  add(recipe, below(random, 2) ? OP_FAILALLOC : OP_OUTOFMEM, below(random, 4),
-      0, 0);
+  failure = below(random, 2) ? OP_FAILALLOC : OP_OUTOFMEM;
+  add(recipe, failure, below(random, 4), 0, 0);
   add_open(recipe);
 }
 
@@ -174,9 +178,11 @@ make_pending(struct op_recipe *recipe, int32_t r, int32_t s,
 {
   int32_t count = below(random, 4) ? 3 : 13; /* more than one batch */
 
-  for (int32_t i = 0; i < count; i++)
-    add(recipe, OP_NEWFIN, r, below(random, OP_BEHAVIOUR_NONE),
-        below(random, 2));
+  for (int32_t i = 0; i < count; i++) {
+    int32_t behaviour = below(random, OP_BEHAVIOUR_NONE);
+
+    add(recipe, OP_NEWFIN, r, behaviour, below(random, 2));
+  }
   add(recipe, OP_NIL, r, 0, 0);
   add(recipe, OP_RUNTO,
       below(random, 2) ? OP_PHASE_FINALIZE : OP_PHASE_SWEEP_PENDING, 0, 0);
@@ -297,8 +303,9 @@ make_revive(struct op_recipe *recipe, int32_t r, int32_t s,
                                     OP_BEHAVIOUR_REMARK, OP_BEHAVIOUR_LINK,
                                     OP_BEHAVIOUR_TOUCH, OP_BEHAVIOUR_SIBLING};
 
-  add(recipe, OP_NEWFIN, r, keeping[below(random, sizeof keeping)],
-      below(random, 2));
+  int32_t behaviour = keeping[below(random, sizeof keeping)];
+
+  add(recipe, OP_NEWFIN, r, behaviour, below(random, 2));
   if (below(random, 2))
     add(recipe, OP_MINOR, 1 + below(random, 3), 0, 0);
   add(recipe, OP_NIL, r, 0, 0);
@@ -318,8 +325,10 @@ make_pace(struct op_recipe *recipe, int32_t r, int32_t s,
 {
   static const uint16_t values[] = {0, 1, 4, 20, 100, 200, 400, 1000};
 
+  int32_t parameter = below(random, 5);
+
   (void)s;
-  add(recipe, OP_PARAM, below(random, 5),
+  add(recipe, OP_PARAM, parameter,
       values[below(random, sizeof values / sizeof *values)], 0);
   if (below(random, 2))
     add(recipe, OP_STEP, below(random, 4), 0, 0);
