@@ -340,16 +340,33 @@ judge_moment(struct oracle *oracle, uint64_t base)
   return true;
 }
 
+/* In the midst of an operation: weak tables are to be as the subject has
+ * them. */
+static void
+follow_cleared(struct oracle *oracle)
+{
+  if (oracle->stage != ORACLE_RUNNING ||
+      !(oracle->capabilities & SUBJECT_CAN_SURVEY) || !survey_take(oracle))
+    return;
+  check_follow_cleared(oracle);
+}
+
 /* Where nobody tells what an atomic phase finds dead: it has been unreachable
- * since it was marked, or what the operation leaves behind is not known yet. */
+ * since it was marked, or is since a pair that held it went from a weak table,
+ * or what the operation leaves behind is not known yet. */
 static bool
 may_be_dead(struct oracle *oracle, uint32_t node)
 {
+  const struct shadow *shadow = oracle->shadow;
   shadow_reach(oracle->shadow);
-  return oracle->stage == ORACLE_CLOSING ||
-         shadow_has_lapsed(oracle->shadow, node) ||
-         !shadow_is_reachable(oracle->shadow, node) ||
-         (oracle->in_operation && drops_first(oracle->op.code));
+  if (oracle->stage == ORACLE_CLOSING || shadow_has_lapsed(shadow, node) ||
+      !shadow_is_reachable(shadow, node) ||
+      (oracle->in_operation && drops_first(oracle->op.code)))
+    return true;
+  if (shadow_has_weak_tables(shadow))
+    follow_cleared(oracle);
+  shadow_reach(oracle->shadow);
+  return !shadow_is_reachable(shadow, node);
 }
 
 static bool
@@ -380,18 +397,15 @@ judge_call(struct oracle *oracle, uint64_t base, uint32_t node)
                          : "is finalized and was reachable all the time");
 }
 
-/* What it does reads weak tables: they are to be as the subject has them. */
+/* What it does may read weak tables. */
 static void
 look_before_call(struct oracle *oracle, uint32_t node)
 {
   const struct shadow *shadow = oracle->shadow;
   bool reads_weak = shadow_weakness(shadow, node) ||
                     shadow_weakness(shadow, shadow_globals(shadow));
-  if (oracle_is_told(oracle) || !reads_weak ||
-      oracle->stage != ORACLE_RUNNING ||
-      !(oracle->capabilities & SUBJECT_CAN_SURVEY) || !survey_take(oracle))
-    return;
-  check_follow_cleared(oracle);
+  if (!oracle_is_told(oracle) && reads_weak)
+    follow_cleared(oracle);
 }
 
 /* The record of one more call; NULL if the oracle is exhausted. */

@@ -208,7 +208,6 @@ check_follow_cleared(struct oracle *oracle)
     follow_chains(oracle);
 }
 
-
 bool
 check_weak_tables(struct oracle *oracle)
 {
@@ -221,11 +220,12 @@ check_weak_tables(struct oracle *oracle)
     uint32_t node = oracle_node(oracle, i);
     if (survey->objects[i].kind != SUBJECT_KIND_TABLE || node == BIND_NO_NODE ||
         !shadow_weakness(oracle->shadow, node) ||
+        is_mute(oracle, &survey->objects[i]) ||
         survey->objects[i].sum == shadow_sum(oracle->shadow, node))
       continue;
     shadow_reach(oracle->shadow);
-    if (shadow_is_held(oracle->shadow, node) &&
-        !follow_table(oracle, i, node, true))
+    /* One that is dead and old loses pairs, too. */
+    if (!follow_table(oracle, i, node, shadow_is_held(oracle->shadow, node)))
       return false;
   }
   return true;
