@@ -408,8 +408,8 @@ meet_captured(struct search *search, const struct shadow_thread *thread)
   }
 }
 
-/* Marks what is not held and is one of the first nodes that may keep things
- * alive unseen. */
+/* Meets what may keep things alive unseen: a node that is not held, or what it
+ * has. */
 typedef void (*meet_first)(struct search *search, uint32_t id);
 
 static void

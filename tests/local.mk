@@ -28,6 +28,7 @@ AM_TESTS_ENVIRONMENT = \
 # ---- the source -----------------------------------------------------------
 
 EXTRA_DIST += \
+	%D%/corpus_fixture.h \
 	%D%/gc_drive.h \
 	%D%/gc_fixture.h \
 	%D%/gc_scenarios.h \
@@ -91,6 +92,7 @@ unit_tests = \
 	%D%/test_shadow \
 	%D%/test_shadow_finalizers \
 	%D%/test_shadow_flow \
+	%D%/test_shadow_roots \
 	%D%/test_shadow_streams \
 	%D%/test_shadow_versions \
 	%D%/test_shadow_weak \

@@ -22,6 +22,7 @@
 #include "lab/lab.h"
 #include "ops/op_gen.h"
 #include "subjects/subjects.h"
+#include "tests/corpus_fixture.h"
 
 enum { SEEDS = 150, OPERATIONS = 300 };
 
@@ -102,24 +103,6 @@ run(const char *name, const struct stream *stream)
               lab_verdict_text(result.verdict), result.signature,
               lab_finding(lab)->message);
   broken++;
-}
-
-static struct stream
-read_input(const char *folder, const char *name)
-{
-  char path[4096];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *file = fopen(path, "rb");
-  if (!file)
-    fail_msg("%s cannot be opened", path);
-  uint8_t *bytes = malloc(1 << 20);
-  assert_non_null(bytes);
-  size_t size = fread(bytes, 1, 1 << 20, file);
-  fclose(file);
-  struct stream stream;
-  assert_int_equal(stream_decode(bytes, size, &stream), STREAM_OK);
-  free(bytes);
-  return stream;
 }
 
 static int

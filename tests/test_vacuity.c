@@ -22,27 +22,10 @@
 
 #include "lab/lab.h"
 #include "subjects/subjects.h"
+#include "tests/corpus_fixture.h"
 
 static struct oracle_stats seen;
 static unsigned broken;
-
-static struct stream
-read_input(const char *folder, const char *name)
-{
-  char path[4096];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *file = fopen(path, "rb");
-  if (!file)
-    fail_msg("%s cannot be opened", path);
-  uint8_t *bytes = malloc(1 << 20);
-  assert_non_null(bytes);
-  size_t size = fread(bytes, 1, 1 << 20, file);
-  fclose(file);
-  struct stream stream;
-  assert_int_equal(stream_decode(bytes, size, &stream), STREAM_OK);
-  free(bytes);
-  return stream;
-}
 
 /* Only what is clean counts: after a finding nothing is judged. */
 static void

@@ -543,23 +543,43 @@ tell_failure(struct session *session, const struct fuzzer_worker *worker,
   free(path);
 }
 
-/* What a worker left: libFuzzer's artefact, or else the input that it was
- * running. */
+/* What a worker left. */
+struct left {
+  uint8_t *artefact; /* libFuzzer's; owns; NULL: none */
+  const uint8_t *bytes[2]; /* the artefact, and the input that it was running */
+  size_t size[2];          /* 0: none */
+};
+
 static void
-judge_worker(struct session *session, const struct fuzzer_worker *worker)
+take_left(const struct fuzzer_worker *worker, struct left *ret_left)
 {
   const struct summary *summary = worker->summary;
   size_t size = 0;
   uint8_t *artefact = artefact_read(worker->artefact, 1 << 24, &size);
-  bool is_broken = artefact && replay(session, artefact, size);
+  bool is_whole = summary->input_size <= SUMMARY_INPUT_MAX;
 
-  if (!is_broken && summary->input_size <= SUMMARY_INPUT_MAX &&
-      (summary->input_size > 0 || summary->broken > 0))
-    is_broken = replay(session, summary->input, summary->input_size);
-  if (!is_broken && worker->status != 0)
-    tell_failure(session, worker, artefact ? artefact : summary->input,
-                 artefact ? size : summary->input_size);
-  free(artefact);
+  *ret_left = (struct left){.artefact = artefact,
+                            .bytes = {artefact, summary->input},
+                            .size = {artefact ? size : 0,
+                                     is_whole ? summary->input_size : 0}};
+}
+
+static void
+judge_worker(struct session *session, const struct fuzzer_worker *worker)
+{
+  struct left left;
+  bool is_broken = false;
+
+  take_left(worker, &left);
+  for (int i = 0; i < 2 && !is_broken; i++)
+    is_broken = (left.size[i] > 0 || (i == 1 && worker->summary->broken > 0)) &&
+                replay(session, left.bytes[i], left.size[i]);
+  if (!is_broken && worker->status != 0) {
+    int which = left.artefact ? 0 : 1;
+
+    tell_failure(session, worker, left.bytes[which], left.size[which]);
+  }
+  free(left.artefact);
 }
 
 /* ---- past known findings ---------------------------------------------- */
@@ -572,7 +592,7 @@ leave_out_known(struct session *session, const uint8_t *bytes, size_t size)
   struct child_job job;
   bool is_known;
 
-  if (size == 0 || !run_input(session, bytes, size, &stream, &job))
+  if (!run_input(session, bytes, size, &stream, &job))
     return false;
   is_known = job.verdict.result.verdict == LAB_BROKEN &&
              known_meet(&session->known, job.verdict.result.signature);
@@ -588,15 +608,15 @@ leave_out_known(struct session *session, const uint8_t *bytes, size_t size)
 static bool
 ended_by_known(struct session *session, const struct fuzzer_worker *worker)
 {
-  const struct summary *summary = worker->summary;
-  size_t size = 0;
-  uint8_t *artefact = artefact_read(worker->artefact, 1 << 24, &size);
-  bool is_known = artefact && leave_out_known(session, artefact, size);
+  struct left left;
+  bool is_known = false;
 
-  free(artefact);
-  return is_known || (summary->input_size <= SUMMARY_INPUT_MAX &&
-                      leave_out_known(session, summary->input,
-                                      summary->input_size));
+  take_left(worker, &left);
+  for (int i = 0; i < 2 && !is_known; i++)
+    is_known = left.size[i] > 0 &&
+               leave_out_known(session, left.bytes[i], left.size[i]);
+  free(left.artefact);
+  return is_known;
 }
 
 /* A process that runs libFuzzer does not outlive a crash. If that is a known

@@ -530,11 +530,11 @@ new_finalizable(lua_State *L, struct op op)
   pop_register(L, op.a);
 }
 
+#if REAL_JIT
 /* The finalizer is set last, as above. */
 static enum subject_status
 new_cdata(lua_State *L, struct op op)
 {
-#if REAL_JIT
   if (!real_push_cdata(L))
     return SUBJECT_UNSUPPORTED;
   if (op.b != OP_BEHAVIOUR_NONE) {
@@ -543,12 +543,8 @@ new_cdata(lua_State *L, struct op op)
   }
   pop_register(L, op.a);
   return SUBJECT_DONE;
-#else
-  (void)L;
-  (void)op;
-  return SUBJECT_UNSUPPORTED;
-#endif
 }
+#endif
 
 /* ---- roots ----------------------------------------------------------- */
 
@@ -808,8 +804,10 @@ real_perform_value(lua_State *L, struct op op, struct subject_answer *answer)
     return wide(L, op);
   case OP_HOT:
     return real_perform_hot(L, op);
+#if REAL_JIT
   case OP_NEWCDATA:
     return new_cdata(L, op);
+#endif
   default:
     return perform_function(L, op);
   }
