@@ -101,12 +101,19 @@ is_incremental(const struct oracle *oracle)
   return shadow_mode(oracle->shadow) == OP_MODE_INCREMENTAL;
 }
 
+/* The operation makes micro-steps between the pieces that it loads. */
+static bool
+builds(const struct oracle *oracle)
+{
+  return oracle->op.code == OP_LOAD || oracle->op.code == OP_LOADCUT;
+}
+
 /* The micro-step that begins now is one of a paced step. */
 static bool
 is_paced(const struct oracle *oracle)
 {
-  return oracle_is_mutator(oracle) && oracle->op.code != OP_LOAD &&
-         !oracle->pace.has_closed && !check_is_emergency(oracle) &&
+  return oracle_is_mutator(oracle) && !builds(oracle) &&
+         !oracle->pace.has_called && !check_is_emergency(oracle) &&
          !oracle_is_finalizing(oracle);
 }
 
@@ -121,6 +128,7 @@ sets_debt(const struct oracle *oracle)
   case OP_RUNTO:
   case OP_FINISH:
   case OP_LOAD:
+  case OP_LOADCUT:
     return check_is_emergency(oracle);
   default:
     return true;
@@ -157,6 +165,7 @@ creates(const struct oracle *oracle)
 {
   switch (oracle->op.code) {
   case OP_LSTR:
+  case OP_EXTSTR:
   case OP_CONCAT:
   case OP_NEWTABLE:
   case OP_NEWUD:
@@ -340,7 +349,7 @@ judge_major(struct oracle *oracle)
     return accuse(oracle, LAW_PACING_MAJOR,
                   "a basic step made a major collection", 0);
   if (!pace->began_by_age || !pace->major_base ||
-      !(pace->is_due || (steps(oracle) && !pace->has_closed)) ||
+      !(pace->is_due || (steps(oracle) && !pace->has_called)) ||
       !oracle->subject->traits->major_of_growth)
     return true;
   oracle_applies(oracle, LAW_PACING_MAJOR);
@@ -369,7 +378,7 @@ weigh_major(struct oracle *oracle)
   uint64_t room = slack(oracle, percent);
   bool is_major =
       pace->began_by_age && pace->has_changed_mode && !is_asked(oracle);
-  bool is_known = pace->major_base && !pace->may_be_bad && !pace->has_closed &&
+  bool is_known = pace->major_base && !pace->may_be_bad && !pace->has_called &&
                   oracle->subject->traits->major_of_growth;
   pace->may_be_bad =
       is_major && (!is_known || in_use(oracle) + room >= half);
@@ -482,7 +491,7 @@ check_pace_event(struct oracle *oracle, const struct subject_event *event)
     pace->births += is_outside && pace->births < UINT32_MAX;
     break;
   case SUBJECT_EVENT_CLOSED:
-    pace->has_closed = true;
+    pace->has_called = true;
     break;
   case SUBJECT_EVENT_EMERGENCY:
     pace->is_lost |= oracle_is_finalizing(oracle);
@@ -545,7 +554,8 @@ check_pace_begin(struct oracle *oracle)
 {
   struct oracle_pace *pace = &oracle->pace;
   pace->births = pace->steps = pace->marks = 0;
-  pace->has_closed = false;
+  pace->has_called = oracle->op.code == OP_CALLINDEX ||
+                     oracle->op.code == OP_CALLSTORE;
   pace->has_allocated = false;
   pace->op_bytes = in_use(oracle);
   pace->op_births = oracle->stats.births;
@@ -574,7 +584,7 @@ judge_late(struct oracle *oracle)
   uint64_t due = latest_due(pace);
   uint64_t room = slack(oracle, pace->percent);
   if (pace->steps || shadow_is_stopped(oracle->shadow) || oracle->refused ||
-      pace->has_closed || !creates(oracle))
+      pace->has_called || !creates(oracle))
     return true;
   switch ((enum waiting)pace->waiting) {
   case WAITING_RESTART:

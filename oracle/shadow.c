@@ -456,8 +456,7 @@ shadow_begin(struct shadow *shadow, struct op op)
   shadow->birth_count = 0;
   shadow->closing_count = 0;
   shadow->operation++;
-  if (op.code == OP_NEWINDEX)
-    shadow_aim(shadow, op);
+  shadow_aim(shadow, op);
 }
 
 /* ---- questions ------------------------------------------------------- */

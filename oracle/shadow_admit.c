@@ -157,37 +157,82 @@ admits_index(const struct shadow *shadow, int32_t object, int32_t key,
                         &table, &ignored);
 }
 
-bool
-shadow_resolve(const struct shadow *shadow, struct shadow_value object,
-               struct shadow_value key, bool is_store, uint32_t *ret_table,
-               struct shadow_value *ret_value)
+/* Whether a C function is called for the access to the object in a register. */
+static bool
+admits_metamethod(const struct shadow *shadow, int32_t object, int32_t key,
+                  bool is_store)
+{
+  return shadow_is_key(shadow_register(shadow, key)) &&
+         shadow_resolve_call(shadow, shadow_register(shadow, object),
+                             shadow_key(shadow_register(shadow, key)),
+                             is_store) != 0;
+}
+
+/* Where an access ends: at the object from which no link leads on to a table or
+ * userdata. */
+struct access {
+  uint32_t object;
+  bool is_table;
+  struct shadow_value value; /* raw, of a table */
+  struct shadow_value link;
+};
+
+/* False: it goes round, or meets what is neither table nor userdata. */
+static bool
+follow(const struct shadow *shadow, struct shadow_value object,
+       struct shadow_value key, bool is_store, struct access *ret_access)
 {
   struct shadow_value event = shadow_of_string(
       shadow_event_find(shadow, is_store ? OP_EVENT_NEWINDEX : OP_EVENT_INDEX));
 
   for (int links = 0; links <= OP_META_CHAIN_MAX; links++) {
-    bool ends = is_table(shadow, object);
-    struct shadow_value value = shadow_nil(), link = shadow_nil();
-    uint32_t id, metatable;
+    struct access at = {.is_table = is_table(shadow, object),
+                        .value = shadow_nil(),
+                        .link = shadow_nil()};
+    uint32_t metatable;
 
-    if (!ends && !is_userdata(shadow, object))
+    if (!has_metatable(shadow, object))
       return false;
-    id = (uint32_t)object.bits;
-    metatable = shadow->nodes[id].metatable;
-    if (ends)
-      value = shadow_get(shadow, id, key);
-    if (is_nil(value) && metatable)
-      link = shadow_get(shadow, metatable, event);
-    if (is_nil(link)) {
-      if (ends) {
-        *ret_table = id;
-        *ret_value = value;
-      }
-      return ends;
+    at.object = (uint32_t)object.bits;
+    metatable = shadow->nodes[at.object].metatable;
+    if (at.is_table)
+      at.value = shadow_get(shadow, at.object, key);
+    if (is_nil(at.value) && metatable)
+      at.link = shadow_get(shadow, metatable, event);
+    if (!has_metatable(shadow, at.link)) {
+      *ret_access = at;
+      return true;
     }
-    object = link;
+    object = at.link;
   }
   return false;
+}
+
+bool
+shadow_resolve(const struct shadow *shadow, struct shadow_value object,
+               struct shadow_value key, bool is_store, uint32_t *ret_table,
+               struct shadow_value *ret_value)
+{
+  struct access at;
+
+  if (!follow(shadow, object, key, is_store, &at) || !is_nil(at.link) ||
+      !at.is_table)
+    return false;
+  *ret_table = at.object;
+  *ret_value = at.value;
+  return true;
+}
+
+uint32_t
+shadow_resolve_call(const struct shadow *shadow, struct shadow_value object,
+                    struct shadow_value key, bool is_store)
+{
+  struct access at;
+
+  if (!follow(shadow, object, key, is_store, &at) ||
+      at.link.tag != SUBJECT_CFUNC)
+    return 0;
+  return at.object;
 }
 
 /* User value or upvalue n of the value, of which kinds (bits) may be. */
@@ -385,6 +430,9 @@ shadow_admits(const struct shadow *shadow, struct op op)
   case OP_PARAM:
   case OP_OUTOFMEM:
     return true;
+  case OP_EXTSTR:
+    return shadow->traits->external_strings &&
+           fits_string(shadow, OP_SHORT_STRING_MAX + 1 + (uint64_t)op.c);
   case OP_LSTR:
     return fits_string(shadow, OP_SHORT_STRING_MAX + 1 + (uint64_t)op.c);
   case OP_CONCAT:
@@ -422,6 +470,10 @@ shadow_admits(const struct shadow *shadow, struct op op)
     return admits_index(shadow, op.b, op.c, false);
   case OP_NEWINDEX:
     return admits_index(shadow, op.a, op.b, true);
+  case OP_CALLINDEX:
+    return admits_metamethod(shadow, op.b, op.c, false);
+  case OP_CALLSTORE:
+    return admits_metamethod(shadow, op.a, op.b, true);
   case OP_SETMETA:
     return has_metatable(shadow, shadow_register(shadow, op.a)) &&
            is_metatable(shadow, shadow_register(shadow, op.b));
@@ -453,6 +505,8 @@ shadow_admits(const struct shadow *shadow, struct op op)
     return admits_join(shadow, op);
   case OP_LOAD:
     return op.b <= OP_CONSTANTS_MAX && fits_nodes(shadow, 1);
+  case OP_LOADCUT:
+    return op.b <= OP_CONSTANTS_MAX;
   case OP_CALL:
   case OP_PCALL:
   case OP_CALLV:

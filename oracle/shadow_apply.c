@@ -333,11 +333,36 @@ apply_index(struct shadow *shadow, struct op op)
 void
 shadow_aim(struct shadow *shadow, struct op op)
 {
-  struct shadow_value key = shadow_key(get_register(shadow, op.b));
   struct shadow_value ignored;
 
-  shadow_resolve(shadow, get_register(shadow, op.a), key, true,
-                 &shadow->target, &ignored);
+  switch (op.code) {
+  case OP_NEWINDEX:
+    shadow_resolve(shadow, get_register(shadow, op.a),
+                   shadow_key(get_register(shadow, op.b)), true,
+                   &shadow->target, &ignored);
+    break;
+  case OP_CALLINDEX:
+    shadow->target = shadow_resolve_call(
+        shadow, get_register(shadow, op.b),
+        shadow_key(get_register(shadow, op.c)), false);
+    break;
+  case OP_CALLSTORE:
+    shadow->target = shadow_resolve_call(
+        shadow, get_register(shadow, op.a),
+        shadow_key(get_register(shadow, op.b)), true);
+    break;
+  default:
+    break;
+  }
+}
+
+static enum shadow_result
+apply_callstore(struct shadow *shadow, struct op op)
+{
+  if (shadow->nodes[shadow->target].kind != SUBJECT_KIND_TABLE)
+    return SHADOW_OK;
+  return put(shadow, shadow->target, shadow_key(get_register(shadow, op.b)),
+             get_register(shadow, op.c));
 }
 
 static enum shadow_result
@@ -661,6 +686,7 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
   case OP_FAILALLOC:
   case OP_HEAPLIMIT:
   case OP_CHURN:
+  case OP_LOADCUT:
   case OP_CLOSE:
   case OP_PARAM:
   case OP_OUTOFMEM:
@@ -694,6 +720,7 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
     return set_string(shadow, op.a,
                       shadow_named(shadow, SHADOW_NAMED_NAME, op.b));
   case OP_LSTR:
+  case OP_EXTSTR:
     return apply_lstr(shadow, op);
   case OP_CONCAT:
     return apply_concat(shadow, op);
@@ -729,6 +756,10 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
     return apply_index(shadow, op);
   case OP_NEWINDEX:
     return apply_newindex(shadow, op);
+  case OP_CALLINDEX:
+    return set_register(shadow, op.a, shadow_of_node(shadow->target));
+  case OP_CALLSTORE:
+    return apply_callstore(shadow, op);
   case OP_SETMETA:
     return apply_setmeta(shadow, op);
   case OP_GETMETA:

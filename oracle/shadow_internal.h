@@ -506,10 +506,16 @@ bool shadow_is_user_value(const struct shadow *shadow,
 bool shadow_resolve(const struct shadow *shadow, struct shadow_value object,
                     struct shadow_value key, bool is_store, uint32_t *ret_table,
                     struct shadow_value *ret_value);
+/* The same where it leads to a C function, which is called: the object that it
+ * is called for; 0 if the row says skip. */
+uint32_t shadow_resolve_call(const struct shadow *shadow,
+                             struct shadow_value object,
+                             struct shadow_value key, bool is_store);
 /* Whether the registry holds something under this integer for ref. */
 bool shadow_is_reference(const struct shadow *shadow,
                          struct shadow_value value);
-/* newindex begins: the table that it will store into. */
+/* An operation that follows links and may collect begins: which object the
+ * links lead to. */
 void shadow_aim(struct shadow *shadow, struct op op);
 /* Whether the value has a closer: a light C function as __close. */
 bool shadow_has_closer(const struct shadow *shadow, struct shadow_value value);

@@ -91,7 +91,7 @@ struct oracle_pace {
   uint64_t op_births;  /* counted when it began */
   uint32_t births, steps, marks;
   bool may_step, must_step; /* an explicit step of some KiB */
-  bool has_closed;     /* a closer has run */
+  bool has_called;     /* a closer or metamethod has run */
   bool has_allocated;  /* outside of micro-steps, since the last one */
 };
 

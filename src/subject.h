@@ -404,6 +404,8 @@ struct subject_traits {
                                * protected call: else there are none */
   bool load_upvalue;   /* what is loaded has the globals as its upvalue, and
                         * the registry holds them */
+  bool external_strings; /* can make long strings of bytes that lie outside of
+                          * the heap */
   bool cdata;          /* has cdata, whose finalizers are found by the sweep:
                         * they have left weak tables before, as keys, too */
 

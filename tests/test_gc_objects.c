@@ -750,6 +750,70 @@ test_gc_objects_chains_end_at_what_has_no_fields(void **state)
   close_heap(heap, &host);
 }
 
+/* A metamethod that stores what it is given in its object, if there is
+ * something, and fails where the key is 0. */
+static void
+store_or_fail(struct gc_thread *thread)
+{
+  gc_collect(gc_heap_of(thread));
+  if (gc_to_integer(thread, 2) == 0) {
+    gc_push_integer(thread, 7);
+    assert_int_equal(gc_raise(thread), GC_ERROR);
+    return;
+  }
+  if (gc_top(thread) == 3) {
+    assert_int_equal(gc_raw_set(thread, 1), GC_OK);
+    return;
+  }
+  assert_int_equal(gc_top(thread), 2);
+  gc_push_integer(thread, 8);
+  gc_replace(thread, 2); /* the result is at 1 */
+}
+
+/* Catches arguments, results and errors that go astray, and a function that is
+ * called for the first object of a chain instead of the last. */
+static void
+test_gc_objects_metamethods_are_called(void **state)
+{
+  struct host host;
+  struct gc_heap *heap = open_heap(&host);
+  struct gc_thread *thread = gc_main_thread(heap);
+
+  (void)state;
+  for (int i = 0; i < 3; i++) {
+    new_table(thread);
+  }
+  for (int i = 0; i < 2; i++) {
+    push_string(thread, i ? "__newindex" : "__index");
+    gc_push_native(thread, store_or_fail);
+    assert_int_equal(gc_raw_set(thread, 3), GC_OK);
+  }
+  gc_set_metatable(thread, 2);
+  new_table(thread);
+  for (int i = 0; i < 2; i++) {
+    push_string(thread, i ? "__newindex" : "__index");
+    gc_push_copy(thread, 2);
+    assert_int_equal(gc_raw_set(thread, 3), GC_OK);
+  }
+  gc_set_metatable(thread, 1);
+  gc_push_integer(thread, 5);
+  assert_int_equal(gc_get(thread, 1), GC_OK);
+  assert_int_equal(gc_top(thread), 3);
+  assert_true(gc_raw_equal(thread, -1, 2));
+  gc_push_integer(thread, 5);
+  gc_push_integer(thread, 6);
+  assert_int_equal(gc_set(thread, 1), GC_OK);
+  gc_raw_geti(thread, 2, 5);
+  assert_int_equal(gc_to_integer(thread, -1), 6);
+  gc_push_integer(thread, 0);
+  assert_int_equal(gc_get(thread, 1), GC_ERROR);
+  gc_push_integer(thread, 6);
+  assert_int_equal(gc_set(thread, 1), GC_ERROR);
+  assert_int_equal(gc_top(thread), 6);
+  assert_int_equal(gc_to_integer(thread, -2), 0);
+  close_heap(heap, &host);
+}
+
 static void
 test_gc_objects_metatables_by_type(void **state)
 {
@@ -902,6 +966,7 @@ main(void)
     cmocka_unit_test(test_gc_objects_index_chains_have_sixteen_links),
     cmocka_unit_test(test_gc_objects_newindex_stores_at_the_end_of_the_chain),
     cmocka_unit_test(test_gc_objects_chains_end_at_what_has_no_fields),
+    cmocka_unit_test(test_gc_objects_metamethods_are_called),
     cmocka_unit_test(test_gc_objects_metatables_by_type),
     cmocka_unit_test(test_gc_objects_userdata_keep_payload_and_user_values),
     cmocka_unit_test(test_gc_objects_values_read_as_what_they_are),

@@ -494,6 +494,62 @@ test_shadow_newindex_writes_where_the_links_end(void **state)
 }
 
 /* Links from table to table, each its own metatable. */
+/* The function is called for the last object before it; what it stores does not
+ * go round again. Would catch a result or a store in another object. */
+static void
+test_shadow_metamethods_are_called_for_the_last_object(void **state)
+{
+  struct shadow *shadow = *state;
+  uint32_t table;
+
+  run(shadow,
+      "newtable r0 0 0; newtable r1 0 0; newtable r2 0 0; newtable r3 0 0; "
+      "cfunc r4 3; setmeta r0 r1; setevent r1 __index r2; "
+      "setevent r1 __newindex r2; setmeta r2 r3; setevent r3 __index r4; "
+      "setevent r3 __newindex r4; int r5 5; callindex r6 r0 r5; "
+      "callstore r0 r5 r4");
+  table = node_in(shadow, 2);
+  assert_int_equal(node_in(shadow, 6), table);
+  refuse(shadow, "callindex r6 r0 r5; callstore r2 r5 r4; index r6 r2 r4");
+  run(shadow, "get r7 r2 r5; get r8 r0 r5; index r9 r0 r5");
+  expect(shadow, 7, "C function 3");
+  expect(shadow, 8, "nil");
+  expect(shadow, 9, "C function 3");
+}
+
+/* Would catch a call of what is no light C function, or for nothing. */
+static void
+test_shadow_metamethods_are_skipped_where_none_is_called(void **state)
+{
+  struct shadow *shadow = *state;
+
+  run(shadow, "newtable r0 0 0; newtable r1 0 0; int r2 1; cclosure r3 r2 1; "
+              "nil r4");
+  refuse(shadow, "callindex r5 r0 r2; callstore r0 r2 r2; callindex r5 r2 r2");
+  run(shadow, "setmeta r0 r1; setevent r1 __index r3; "
+              "setevent r1 __newindex r3");
+  refuse(shadow, "callindex r5 r0 r2; callstore r0 r2 r2");
+  run(shadow, "cfunc r3 0; setevent r1 __index r3; setevent r1 __newindex r3");
+  refuse(shadow, "callindex r5 r0 r4; callstore r0 r4 r2");
+  run(shadow, "set r0 r2 r2");
+  refuse(shadow, "callindex r5 r0 r2; callstore r0 r2 r2");
+  run(shadow, "newud r0 8 1; setmeta r0 r1; callstore r0 r2 r1; "
+              "callindex r5 r0 r2; getuv r6 r5 0");
+  expect(shadow, 6, "nil");
+}
+
+/* Would catch a function that comes of half a text. */
+static void
+test_shadow_load_cut_leaves_nothing(void **state)
+{
+  struct shadow *shadow = *state;
+  uint32_t count = shadow_node_count(shadow);
+
+  run(shadow, "loadcut 3 8 2; loadcut 200 8 2");
+  assert_int_equal(shadow_node_count(shadow), count);
+  refuse(shadow, "loadcut 3 80 2");
+}
+
 static void
 test_shadow_index_follows_sixteen_links_at_most(void **state)
 {
@@ -746,6 +802,9 @@ main(void)
       TEST(index_skips_what_is_no_link),
       TEST(newindex_writes_where_the_links_end),
       TEST(index_follows_sixteen_links_at_most),
+      TEST(metamethods_are_called_for_the_last_object),
+      TEST(metamethods_are_skipped_where_none_is_called),
+      TEST(load_cut_leaves_nothing),
       TEST(userdata_have_user_values),
       TEST(c_closures_copy_values),
       TEST(closures_alias_registers),

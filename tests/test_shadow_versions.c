@@ -52,6 +52,21 @@ test_versions_have_one_kind_of_number(void **state)
   assert_int_equal(shadow_register(shadow, 0).tag, SUBJECT_FLOAT);
 }
 
+/* Would catch one where there are none; it is what a long string is. */
+static void
+test_versions_have_external_strings(void **state)
+{
+  struct shadow *shadow = *state;
+  become(shadow, SUBJECT_LUA54);
+  refuse(shadow, "extstr r0 1 5");
+  become(shadow, SUBJECT_LUA55);
+  refuse(shadow, "extstr r0 1 4096");
+  run(shadow, "extstr r0 1 5; lstr r1 1 5; newtable r2 0 0; set r2 r0 r0; "
+              "get r3 r2 r1");
+  assert_true(shadow_same(shadow_register(shadow, 3),
+                          shadow_register(shadow, 1)));
+}
+
 /* One is owed its finalizer from the first, holds nothing, and is none of what
  * has a metatable. */
 static void
@@ -314,6 +329,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
       TEST(test_versions_have_one_kind_of_number),
+      TEST(test_versions_have_external_strings),
       TEST(test_versions_have_cdata),
       TEST(test_versions_hold_user_values),
       TEST(test_versions_lack_operations),

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "gc/api_internal.h"
+#include "gc/thread.h"
 
 static const struct gc_value nil = { .tag = GC_TAG_NIL };
 
@@ -294,12 +295,14 @@ is_indexable(const struct gc_value *value)
 }
 
 /* Follows the fields `name` of metatables from *object on, to the first object
- * that has the key or that has no such field. GC_META_CHAIN_MAX links at
- * most. */
+ * that has the key or that has no such field, or whose field is a native
+ * function (else NULL). GC_META_CHAIN_MAX links at most. */
 static enum gc_status
 follow(const struct gc_heap *heap, enum gc_name name,
-       const struct gc_value *key, struct gc_value *object)
+       const struct gc_value *key, struct gc_value *object,
+       gc_native *ret_function)
 {
+  *ret_function = NULL;
   for (int links = 0; links <= GC_META_CHAIN_MAX; links++) {
     struct gc_value handler;
 
@@ -313,45 +316,99 @@ follow(const struct gc_heap *heap, enum gc_name name,
     if (handler.tag == GC_TAG_NIL) {
       return GC_OK;
     }
+    if (handler.tag == GC_TAG_NATIVE) {
+      *ret_function = handler.as.native;
+      return GC_OK;
+    }
     *object = handler;
   }
   return GC_ERROR;
+}
+
+/* Calls a metamethod for the object, with the `count` values at the top of the
+ * stack, which stay. The object may have been found through weak entries, which
+ * a collection may clear: its frame holds it, and the stack while that is
+ * made. */
+static enum gc_status
+call_metamethod(struct gc_thread *thread, gc_native function,
+                struct gc_value *object, uint32_t count)
+{
+  uint32_t top = thread->top;
+  struct gc_value arguments[3] = { *object };
+  bool raised;
+
+  if (!GC_FAULTY(thread->heap, METAMETHOD_UNANCHORED)) {
+    gc_anchor(thread, object->as.object);
+  }
+  if (gc_frame_native_room(thread, 1 + count) != GC_OK) {
+    thread->top = top;
+    return GC_NO_MEMORY;
+  }
+  memcpy(&arguments[1], &thread->stack[top - count],
+         count * sizeof *arguments);
+  thread->top = top;
+  gc_frame_native_enter(thread, function, arguments, 1 + count,
+                        GC_FRAME_METAMETHOD);
+  function(thread);
+  raised = thread->frame->flags & GC_FRAME_RAISED;
+  *object = thread->stack[thread->frame->base];
+  gc_frame_native_leave(thread);
+  GC_ASSERT(thread->top == top);
+  return raised ? GC_ERROR : GC_OK;
 }
 
 enum gc_status
 gc_get(struct gc_thread *thread, int index)
 {
   struct gc_value object = *gc_slot(thread, index);
-  struct gc_value *top = gc_slot(thread, -1);
+  gc_native function;
+  enum gc_status status = follow(thread->heap, GC_NAME_INDEX,
+                                 gc_slot(thread, -1), &object, &function);
 
-  if (follow(thread->heap, GC_NAME_INDEX, top, &object) != GC_OK) {
-    return GC_ERROR;
+  if (status == GC_OK && function != NULL) {
+    status = call_metamethod(thread, function, &object, 1);
+  } else if (status == GC_OK) {
+    object = raw_value(&object, gc_slot(thread, -1));
   }
-  *top = raw_value(&object, top);
-  return GC_OK;
+  if (status == GC_OK) {
+    *gc_slot(thread, -1) = object;
+  }
+  return status;
 }
 
 /* The table may have been found through weak entries, which a collection in
  * the middle of the store may clear. */
-enum gc_status
-gc_set(struct gc_thread *thread, int index)
+static enum gc_status
+store(struct gc_thread *thread, struct gc_object *table)
 {
-  struct gc_value object = *gc_slot(thread, index);
   const struct gc_value *key = gc_slot(thread, -2);
   const struct gc_value *value = gc_slot(thread, -1);
   uint32_t top = thread->top;
   enum gc_status status;
 
-  if (follow(thread->heap, GC_NAME_NEWINDEX, key, &object) != GC_OK
-      || !gc_is_kind(&object, GC_KIND_TABLE)) {
-    return GC_ERROR;
-  }
   if (!GC_FAULTY(thread->heap, SETTER_UNANCHORED)) {
-    gc_anchor(thread, object.as.object);
+    gc_anchor(thread, table);
   }
-  status = gc_table_set(thread->heap, (struct gc_table *)object.as.object, key,
-                        value);
+  status = gc_table_set(thread->heap, (struct gc_table *)table, key, value);
   thread->top = top;
+  return status;
+}
+
+enum gc_status
+gc_set(struct gc_thread *thread, int index)
+{
+  struct gc_value object = *gc_slot(thread, index);
+  gc_native function;
+  enum gc_status status = follow(thread->heap, GC_NAME_NEWINDEX,
+                                 gc_slot(thread, -2), &object, &function);
+
+  if (status == GC_OK && function != NULL) {
+    status = call_metamethod(thread, function, &object, 2);
+  } else if (status == GC_OK && gc_is_kind(&object, GC_KIND_TABLE)) {
+    status = store(thread, object.as.object);
+  } else {
+    status = GC_ERROR;
+  }
   if (status == GC_OK) {
     gc_drop(thread, 2);
   }

@@ -184,7 +184,7 @@ prepare_call(struct gc_heap *heap)
 {
   return !heap->finalizing
          && (!heap->emergency || GC_FAULTY(heap, FINALIZERS_IN_EMERGENCY))
-         && gc_frame_native_room(heap->running) == GC_OK;
+         && gc_frame_native_room(heap->running, 1) == GC_OK;
 }
 
 static void
@@ -262,7 +262,7 @@ call(struct gc_heap *heap, gc_native function, struct gc_object *object)
   bool raised;
 
   tell_finalizer(heap, GC_EVENT_FINALIZER, object, false);
-  gc_frame_native_enter(thread, function, &value, GC_FRAME_FINALIZER);
+  gc_frame_native_enter(thread, function, &value, 1, GC_FRAME_FINALIZER);
   heap->stepping = false;
   heap->finalizing = true;
   function(thread);

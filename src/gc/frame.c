@@ -170,7 +170,7 @@ catching_frame(const struct gc_thread *thread)
   struct gc_frame *frame = thread->frame;
 
   while (frame != NULL
-         && !(frame->flags & (GC_FRAME_PROTECTED | GC_FRAME_FINALIZER))) {
+         && !(frame->flags & (GC_FRAME_PROTECTED | GC_FRAME_CATCHES))) {
     GC_ASSERT(!(frame->flags & GC_FRAME_CLOSER));
     frame = frame->previous;
   }
@@ -189,7 +189,7 @@ gc_raise(struct gc_thread *thread)
     }
     return GC_ERROR;
   }
-  if (target->flags & GC_FRAME_FINALIZER) {
+  if (target->flags & GC_FRAME_CATCHES) {
     while (thread->frame != target) {
       gc_leave(thread, 1);
     }
@@ -239,22 +239,23 @@ gc_push_vararg(struct gc_thread *thread, uint32_t n)
 /* ---- calls of native functions --------------------------------------- */
 
 enum gc_status
-gc_frame_native_room(struct gc_thread *thread)
+gc_frame_native_room(struct gc_thread *thread, uint32_t count)
 {
-  return frame_prepare(thread, thread->top + 1, 1) ? GC_OK : GC_NO_MEMORY;
+  return frame_prepare(thread, thread->top + 1, count) ? GC_OK : GC_NO_MEMORY;
 }
 
 void
 gc_frame_native_enter(struct gc_thread *thread, gc_native function,
-                      const struct gc_value *argument, uint32_t flag)
+                      const struct gc_value *arguments, uint32_t count,
+                      uint32_t flag)
 {
   uint32_t top = thread->top;
 
   thread->stack[top] = (struct gc_value){ .tag = GC_TAG_NATIVE,
                                           .as.native = function };
-  thread->stack[top + 1] = *argument;
-  thread->top = top + 2;
-  frame_push(thread, top, top + 1, 1, flag);
+  memcpy(&thread->stack[top + 1], arguments, count * sizeof *arguments);
+  thread->top = top + 1 + count;
+  frame_push(thread, top, top + 1, count, flag);
 }
 
 void
@@ -302,10 +303,10 @@ call_closer(struct gc_thread *thread, uint32_t slot)
   gc_native closer = closer_of(thread->heap, &value);
   const struct gc_frame *frame;
 
-  if (closer == NULL || gc_frame_native_room(thread) != GC_OK) {
+  if (closer == NULL || gc_frame_native_room(thread, 1) != GC_OK) {
     return;
   }
-  gc_frame_native_enter(thread, closer, &value, GC_FRAME_CLOSER);
+  gc_frame_native_enter(thread, closer, &value, 1, GC_FRAME_CLOSER);
   tell_closing(thread->heap, &value);
   frame = thread->frame;
   closer(thread);

@@ -78,7 +78,10 @@ enum gc_basic {
 };
 
 /* A native function. Called as a closer or finalizer with the value at index 1
- * of its own frame; it may push, allocate and collect, and returns nothing. */
+ * of its own frame; it may push, allocate and collect, and returns nothing.
+ * Called as a metamethod with the object at index 1, the key at 2 and, of
+ * __newindex, the value at 3; what is at index 1 in the end is the result of
+ * __index. As a finalizer or metamethod it may end by gc_raise. */
 typedef void (*gc_native)(struct gc_thread *thread);
 
 /* realloc convention with the old size; new_size 0 frees; NULL is no memory
@@ -172,9 +175,10 @@ int64_t gc_length(const struct gc_thread *thread, int index);
 /* Replaces the key at the top by the next key and pushes its value: true; or
  * pops the key at the end of the traversal: false. */
 bool gc_next(struct gc_thread *thread, int index);
-/* Through __index and __newindex tables; the chain must be made of tables,
- * userdata and nil, GC_META_CHAIN_MAX long at most; else GC_ERROR and the
- * stack is as before. */
+/* Through __index and __newindex; the chain must be made of tables and
+ * userdata, GC_META_CHAIN_MAX long at most, and end in nil or in a native
+ * function, which is called; else, or if that raises an error, GC_ERROR. The
+ * stack is then as before. */
 enum { GC_META_CHAIN_MAX = 16 };
 enum gc_status gc_get(struct gc_thread *thread, int index);
 enum gc_status gc_set(struct gc_thread *thread, int index);

@@ -309,7 +309,7 @@ open_main(struct gc_heap *heap)
   main->status = GC_THREAD_RUNNING;
   heap->main = main;
   heap->running = main;
-  return gc_frame_native_room(main) == GC_OK;
+  return gc_frame_native_room(main, 1) == GC_OK;
 }
 
 /* Objects first, newest first, for their modules unlink them from what older

@@ -12,23 +12,26 @@ enum {
   GC_STACK_SPARE = 1      /* slots beyond them, for gc_anchor */
 };
 
-/* Frame flags that gc.h does not show: the frame of a closer or a finalizer, a
- * C function that is running, so nothing may unwind past it; and that of a
- * finalizer that has raised an error, which is at its top. */
+/* Frame flags that gc.h does not show: the frame of a closer, a finalizer or a
+ * metamethod, a C function that is running, so nothing may unwind past it; and
+ * that of a finalizer or metamethod that has raised an error, which is at its
+ * top. */
 enum {
+  GC_FRAME_METAMETHOD = 0x10,
   GC_FRAME_RAISED = 0x20,
   GC_FRAME_FINALIZER = 0x40,
   GC_FRAME_CLOSER = 0x80,
-  GC_FRAME_NATIVE = GC_FRAME_FINALIZER | GC_FRAME_CLOSER
+  GC_FRAME_CATCHES = GC_FRAME_FINALIZER | GC_FRAME_METAMETHOD,
+  GC_FRAME_NATIVE = GC_FRAME_CATCHES | GC_FRAME_CLOSER
 };
 
-/* The call of a native function with one argument, in a frame of its own above
- * the top: makes all that it needs; enters that frame (there is room); leaves
- * it, the top is then as before. The caller calls the function. */
-enum gc_status gc_frame_native_room(struct gc_thread *thread);
+/* The call of a native function with `count` arguments, in a frame of its own
+ * above the top: makes all that it needs; enters that frame (there is room);
+ * leaves it, the top is then as before. The caller calls the function. */
+enum gc_status gc_frame_native_room(struct gc_thread *thread, uint32_t count);
 void gc_frame_native_enter(struct gc_thread *thread, gc_native function,
-                           const struct gc_value *argument,
-                           uint32_t flag /* CLOSER or FINALIZER */);
+                           const struct gc_value *arguments, uint32_t count,
+                           uint32_t flag /* one of NATIVE */);
 void gc_frame_native_leave(struct gc_thread *thread);
 
 /* Makes room for `slots` slots from slot `base` on and GC_STACK_MIN more. */

@@ -65,6 +65,8 @@ static const uint16_t needs[OP_COUNT][3] = {
     [OP_SETGC] = {TABLE, 0, 0},
     [OP_HOT] = {TABLE | CLOSURE, 0, 0},
     [OP_SETGLOBALS] = {TABLE, 0, 0},
+    [OP_CALLINDEX] = {0, HAS_META, 0},
+    [OP_CALLSTORE] = {HAS_META, 0, 0},
 };
 
 /* What register a holds afterwards. An operation that writes it and has no
@@ -82,6 +84,7 @@ static const uint16_t gives[OP_COUNT] = {
     [OP_CONEW] = COROUTINE,   [OP_RUNNING] = COROUTINE,
     [OP_REF] = REFERENCE,     [OP_LEN] = SCALAR,
     [OP_NEWWEAK] = TABLE,     [OP_EPHEMERONS] = TABLE,
+    [OP_EXTSTR] = STRING,     [OP_CALLINDEX] = HAS_META,
 };
 
 /* Operations whose first operand is a register that they do not write. */
@@ -95,7 +98,7 @@ static const bool reads_a[OP_COUNT] = {
     [OP_TBC] = true,      [OP_RESUME] = true,  [OP_YIELD] = true,
     [OP_COSET] = true,    [OP_COCLOSE] = true, [OP_UNREF] = true,
     [OP_SETMODE] = true,  [OP_SETGC] = true,   [OP_HOT] = true,
-    [OP_SETGLOBALS] = true,
+    [OP_SETGLOBALS] = true, [OP_CALLSTORE] = true,
 };
 
 void

@@ -337,6 +337,40 @@ make_pace(struct op_recipe *recipe, int32_t r, int32_t s,
   add(recipe, OP_CHURN, 1 + below(random, 60), 0, 0);
 }
 
+/* What is called for may be held by a weak metatable alone. */
+static void
+make_metamethod(struct op_recipe *recipe, int32_t r, int32_t s,
+                struct op_random *random)
+{
+  int32_t t = register_after(r, s);
+  bool is_store = below(random, 2);
+  int32_t event = is_store ? OP_EVENT_NEWINDEX : OP_EVENT_INDEX;
+
+  if (below(random, 4))
+    add(recipe, OP_NEWTABLE, r, 0, 0);
+  else
+    add(recipe, OP_NEWUD, r, 8, 1);
+  add(recipe, OP_NEWTABLE, s, 0, 0);
+  add(recipe, OP_CFUNC, t, below(random, 8), 0);
+  add(recipe, OP_SETEVENT, s, event, t);
+  add(recipe, OP_SETMETA, r, s, 0);
+  if (below(random, 2)) {
+    add(recipe, OP_NEWWEAK, s, OP_WEAK_VALUES, 0);
+    add(recipe, OP_SETEVENT, s, event, r);
+    add(recipe, OP_NEWTABLE, r, 0, 0);
+    add(recipe, OP_SETMETA, r, s, 0);
+  }
+  add(recipe, OP_INT, t, below(random, 4), 0);
+  add_schedule(recipe, random);
+  if (below(random, 2))
+    add_open(recipe);
+  if (is_store)
+    add(recipe, OP_CALLSTORE, r, t, s);
+  else
+    add(recipe, OP_CALLINDEX, s, r, t);
+  add_schedule(recipe, random);
+}
+
 void
 op_recipe_draw(uint32_t on, int32_t registers, struct op_random *random,
                struct op_recipe *ret_recipe)
@@ -356,6 +390,7 @@ op_recipe_draw(uint32_t on, int32_t registers, struct op_random *random,
     [OP_RECIPE_PACE] = make_pace,
     [OP_RECIPE_SHARED_KEY] = make_shared_key,
     [OP_RECIPE_WEAK_STORE] = make_weak_store,
+    [OP_RECIPE_METAMETHOD] = make_metamethod,
   };
   uint32_t kind;
   int32_t r = below(random, (uint32_t)registers);

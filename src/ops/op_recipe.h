@@ -24,6 +24,7 @@ enum op_recipe_kind {
   OP_RECIPE_PACE,      /* a parameter, then what is paced by it */
   OP_RECIPE_SHARED_KEY, /* pairs of weak tables that share a key */
   OP_RECIPE_WEAK_STORE, /* a weak table is written after its visit */
+  OP_RECIPE_METAMETHOD, /* a function is called for an access */
   OP_RECIPE_COUNT
 };
 

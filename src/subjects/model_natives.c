@@ -8,35 +8,57 @@
  * A finalizer creates first and stores last, so that want of memory leaves
  * nothing behind: it raises an error then. The names that it needs are kept in
  * the registry; pushing them allocates nothing. Called as a closer it does
- * nothing.
+ * nothing. Called as metamethods all do what they do as closers.
  */
 #include "gc/gc.h"
 #include "subjects/model.h"
 
+enum { OBJECT = 1, BREEDS = 8 }; /* the object's index; tables of allocate */
+
 /* ---- closers --------------------------------------------------------- */
+
+/* What a metamethod does last: __newindex, which alone has a value at 3, stores
+ * it in the object. */
+static void
+store(struct gc_thread *t)
+{
+  enum { STORES = 3 };
+  if (gc_top(t) < STORES || gc_type_of(t, OBJECT) != GC_TYPE_TABLE)
+    return;
+  gc_set_top(t, STORES);
+  if (gc_raw_set(t, OBJECT) == GC_OK)
+    return;
+  gc_raw_geti(t, GC_INDEX_REGISTRY, MODEL_ERROR);
+  gc_raise(t);
+}
 
 static void
 do_nothing(struct gc_thread *thread)
 {
-  (void)thread;
+  store(thread);
 }
 
 static void
 make_table(struct gc_thread *thread)
 {
-  (void)gc_new_table(thread, 0, 0); /* a closer may fail: it is no matter */
+  int top = gc_top(thread);
+  (void)gc_new_table(thread, 0, 0); /* it may fail: it is no matter */
+  gc_set_top(thread, top);
+  store(thread);
 }
 
 static void
 step(struct gc_thread *thread)
 {
   gc_step(gc_heap_of(thread), 0);
+  store(thread);
 }
 
 static void
 collect(struct gc_thread *thread)
 {
   gc_collect(gc_heap_of(thread));
+  store(thread);
 }
 
 /* Numbers 4 to 7 do the same. */
@@ -69,8 +91,6 @@ collect_too(struct gc_thread *thread)
 }
 
 /* ---- finalizers ------------------------------------------------------ */
-
-enum { OBJECT = 1, BREEDS = 8 }; /* the object's index; tables of allocate */
 
 static void
 push_globals(struct gc_thread *t)
@@ -259,7 +279,11 @@ do_behaviour(struct gc_thread *t, enum op_word behaviour)
 static void
 behave(struct gc_thread *t, enum op_word behaviour)
 {
-  if (!gc_is_finalizing(gc_heap_of(t)) || do_behaviour(t, behaviour) == GC_OK)
+  if (!gc_is_finalizing(gc_heap_of(t))) {
+    store(t);
+    return;
+  }
+  if (do_behaviour(t, behaviour) == GC_OK)
     return;
   push_kept(t, MODEL_ERROR);
   gc_raise(t);

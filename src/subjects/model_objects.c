@@ -169,6 +169,22 @@ index_set(struct gc_thread *t, struct op op)
   return status == GC_NO_MEMORY ? SUBJECT_NO_MEMORY : SUBJECT_ERROR;
 }
 
+/* The only error that a metamethod raises is want of memory for its store. */
+static enum subject_status
+call_index(struct gc_thread *t, struct op op)
+{
+  gc_push_copy(t, slot(op.c));
+  return deliver(t, gc_get(t, slot(op.b)), op.a);
+}
+
+static enum subject_status
+call_newindex(struct gc_thread *t, struct op op)
+{
+  gc_push_copy(t, slot(op.b));
+  gc_push_copy(t, slot(op.c));
+  return gc_set(t, slot(op.a)) == GC_OK ? SUBJECT_DONE : give_up(t);
+}
+
 static enum subject_status
 set_metatable(struct gc_thread *t, struct op op)
 {
@@ -258,12 +274,13 @@ step_between(struct gc_thread *t)
 }
 
 /* Adds count constants to the prototype of the closure at the top: short
- * strings and, every fourth, a long one. */
+ * strings and, every fourth, a long one. *left counts the pieces that may yet
+ * be made. */
 static bool
-add_constants(struct gc_thread *t, int32_t count)
+add_constants(struct gc_thread *t, int32_t count, int32_t *left)
 {
   char bytes[OP_STRING_MAX];
-  for (int32_t i = 0; i < count; i++) {
+  for (int32_t i = 0; i < count && *left > 0; i++, --*left) {
     size_t size = i % 4 == 3 ? op_string_long(i, i, bytes)
                              : op_string_name(1024 + i, bytes);
     if (gc_push_string(t, bytes, size) != GC_OK ||
@@ -275,10 +292,12 @@ add_constants(struct gc_thread *t, int32_t count)
 }
 
 static bool
-add_nested(struct gc_thread *t, int32_t count, int32_t constants)
+add_nested(struct gc_thread *t, int32_t count, int32_t constants,
+           int32_t *left)
 {
-  for (int32_t i = 0; i < count; i++) {
-    if (gc_new_prototype(t, 0) != GC_OK || !add_constants(t, constants) ||
+  for (int32_t i = 0; i < count && *left > 0; i++, --*left) {
+    if (gc_new_prototype(t, 0) != GC_OK ||
+        !add_constants(t, constants, left) ||
         gc_prototype_add_nested(t, -2) != GC_OK)
       return false;
     step_between(t);
@@ -286,11 +305,28 @@ add_nested(struct gc_thread *t, int32_t count, int32_t constants)
   return true;
 }
 
+/* Pushes a closure over the prototype. */
+static bool
+build(struct gc_thread *t, struct op op, int32_t pieces)
+{
+  return gc_new_prototype(t, 1) == GC_OK && add_constants(t, op.b, &pieces) &&
+         add_nested(t, op.c, op.b / 2, &pieces);
+}
+
+/* What there is of it is dropped. */
+static enum subject_status
+load_cut(struct gc_thread *t, struct op op)
+{
+  if (!build(t, op, op.a))
+    return give_up(t);
+  gc_pop(t, 1);
+  return SUBJECT_DONE;
+}
+
 static enum subject_status
 load(struct gc_thread *t, struct op op)
 {
-  if (gc_new_prototype(t, 1) != GC_OK || !add_constants(t, op.b) ||
-      !add_nested(t, op.c, op.b / 2))
+  if (!build(t, op, INT32_MAX))
     return give_up(t);
   gc_raw_geti(t, GC_INDEX_REGISTRY, GC_REGISTRY_GLOBALS);
   if (gc_new_closure_over_values(t, -2, 1) != GC_OK)
@@ -589,6 +625,10 @@ model_perform_object(struct gc_thread *t, struct op op,
     return index_get(t, op);
   case OP_NEWINDEX:
     return index_set(t, op);
+  case OP_CALLINDEX:
+    return call_index(t, op);
+  case OP_CALLSTORE:
+    return call_newindex(t, op);
   case OP_SETMETA:
     return set_metatable(t, op);
   case OP_BASICMETA:
@@ -623,6 +663,8 @@ model_perform_object(struct gc_thread *t, struct op op,
     return SUBJECT_DONE;
   case OP_LOAD:
     return load(t, op);
+  case OP_LOADCUT:
+    return load_cut(t, op);
   case OP_SETMODE:
     return finish_store(t, store_mode(t, slot(op.a), op.b));
   case OP_NEWWEAK:

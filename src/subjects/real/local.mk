@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	%D%/build \
 	%D%/build-jit \
 	%D%/driver.c \
+	%D%/external.c \
 	%D%/fetch \
 	%D%/jit_code.c \
 	%D%/jit_heap.c \

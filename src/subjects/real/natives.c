@@ -6,8 +6,9 @@
  * so each is one of its own.
  *
  * Each tells that it is called, and a finalizer that it has returned. A closer
- * that is called as a finalizer does nothing, and the other way round. Number
- * 0 is the function of the stream's C closures as well, which store into their
+ * that is called as a finalizer does nothing, and the other way round. Called
+ * as metamethods they tell nothing and do what they do as closers. Number 0 is
+ * the function of the stream's C closures as well, which store into their
  * own upvalues when the adapter asks them to.
  *
  * A finalizer creates first and stores last, so that want of memory leaves
@@ -274,6 +275,16 @@ real_behave(lua_State *L)
 
 /* ---- calls ----------------------------------------------------------- */
 
+/* Finalizers have one argument; nothing is closed in the two operations that
+ * call metamethods. */
+static bool
+is_metamethod(lua_State *L)
+{
+  uint8_t code = real_instance->op.code;
+  return (code == OP_CALLINDEX || code == OP_CALLSTORE) &&
+         lua_gettop(L) > OBJECT;
+}
+
 /* Only versions with to-be-closed values call natives for anything else. */
 static bool
 is_finalizer(lua_State *L)
@@ -332,13 +343,13 @@ finalize(lua_State *L, enum op_word behaviour)
 
 /* As the row cfunc says. What a closer makes may be refused: it is no matter,
  * and refusals are held while it runs. */
-static int
-close_value(lua_State *L, int number)
+static void
+act(lua_State *L, int number)
 {
-  tell_value(L, SUBJECT_EVENT_CLOSED, 0);
   switch (number % 4) {
   case 1:
     lua_createtable(L, 0, 0);
+    lua_pop(L, 1);
     break;
   case 2:
     collector(L, LUA_GCSTEP, 0);
@@ -349,7 +360,50 @@ close_value(lua_State *L, int number)
   default:
     break;
   }
+}
+
+static int
+close_value(lua_State *L, int number)
+{
+  tell_value(L, SUBJECT_EVENT_CLOSED, 0);
+  act(L, number);
   return 0;
+}
+
+/* Under protection: the number. */
+int
+real_do_number(lua_State *L)
+{
+  act(L, (int)lua_tointeger(L, 1));
+  real_hold_collector(real_instance, true); /* as when an operation is over */
+  return 0;
+}
+
+/* Called with the object, the key and, if it stores, the value. The operation
+ * holds refusals and the collector until here, since what the links lead to may
+ * go as soon as the collector works; the error of a finalizer must not end what
+ * cannot be begun again. Only the store may be refused. */
+static int
+serve(lua_State *L, int number)
+{
+  enum { STORES = 3 };
+  bool was_held = real_hold_collector(real_instance, false);
+  int status, count = lua_gettop(L);
+  do {
+    lua_settop(L, count);
+    push_function(L, FUNCTION_ACT);
+    lua_pushinteger(L, number);
+    status = lua_pcall(L, 1, 0, 0);
+  } while (status != 0);
+  real_hold_collector(real_instance, was_held);
+  if (count == STORES && lua_istable(L, OBJECT)) {
+    real_hold(real_instance, false);
+    lua_settop(L, STORES);
+    lua_rawset(L, OBJECT);
+    real_hold(real_instance, true);
+  }
+  lua_settop(L, OBJECT);
+  return 1;
 }
 
 void *
@@ -367,6 +421,8 @@ call_native(lua_State *L, int number)
     return 0;
   }
   bool is_closer = number < REAL_BEHAVIOURS;
+  if (is_metamethod(L))
+    return serve(L, is_closer ? number : 0);
   if (is_finalizer(L))
     return finalize(L, is_closer ? OP_BEHAVIOUR_NOTHING
                                  : (enum op_word)(number - REAL_BEHAVIOURS));

@@ -243,8 +243,10 @@ real_close(struct subject_instance *real)
 {
   struct subject_env env = real->env;
   real->closing = true;
-  if (real->state)
+  if (real->state) {
     lua_close(real->state);
+    real_expect_given_back();
+  }
   real_instance = NULL;
   env.allocate(env.allocator, real, sizeof *real, 0);
 }
@@ -256,6 +258,7 @@ real_open(const struct subject_env *env)
   if (!real_compile_driver())
     return NULL;
   real_forget_code();
+  real_forget_external();
   struct subject_instance *real =
       env->allocate(env->allocator, NULL, 0, sizeof *real);
   if (!real)
@@ -466,6 +469,7 @@ perform_protected(lua_State *L)
 
 const lua_CFunction real_functions[] = {[FUNCTION_PERFORM] = perform_protected,
                                         [FUNCTION_BEHAVE] = real_behave,
+                                        [FUNCTION_ACT] = real_do_number,
                                         [FUNCTION_MAKE] = real_make_table};
 
 static bool
@@ -478,10 +482,22 @@ is_finalizers_error(int status)
 #endif
 }
 
+static bool
+calls_metamethod(uint8_t code)
+{
+  return code == OP_CALLINDEX || code == OP_CALLSTORE;
+}
+
 /* Calls what has been pushed. Gives lua_pcall's status. */
 static int
 run(lua_State *L, struct op op)
 {
+  if (calls_metamethod(op.code)) {
+    real_hold(real_instance, true);
+    int status = lua_pcall(L, 0, 0, 0);
+    real_hold(real_instance, false);
+    return status;
+  }
   if (op.code != OP_HOT)
     return lua_pcall(L, 0, 0, 0);
   real_switch_compiler(L, true);
@@ -498,7 +514,7 @@ protect(struct subject_instance *real)
   lua_State *L = real->state;
   for (uint32_t i = 0; i < REDONE_MAX; i++) {
     push_function(L, FUNCTION_PERFORM);
-    if (!real_may_collect(real->op))
+    if (!real_may_collect(real->op) || calls_metamethod(real->op.code))
       real_hold_collector(real, true);
     int status = run(L, real->op);
     real_hold_collector(real, false);

@@ -37,6 +37,7 @@
 #define REAL_CURES (LUA_VERSION_NUM >= 504)
 #define REAL_MAY_FAIL_TO_SHRINK (LUA_VERSION_NUM >= 504)
 #define REAL_HAS_CLOSING (LUA_VERSION_NUM >= 504)
+#define REAL_HAS_EXTERNAL (LUA_VERSION_NUM >= 505)
 #define REAL_HAS_JOIN (LUA_VERSION_NUM >= 502 || REAL_JIT)
 
 /* Keys of the registry that are the adapter's, below REAL_REFERENCE. */
@@ -55,10 +56,15 @@ enum {
   KEY_SEED_LAST = KEY_SEED + 3,
   /* C functions, where these are objects: enum real_function, natives */
   KEY_FUNCTION,
-  KEY_NATIVE = KEY_FUNCTION + 3
+  KEY_NATIVE = KEY_FUNCTION + 4
 };
 
-enum real_function { FUNCTION_PERFORM, FUNCTION_BEHAVE, FUNCTION_MAKE };
+enum real_function {
+  FUNCTION_PERFORM,
+  FUNCTION_BEHAVE,
+  FUNCTION_ACT,
+  FUNCTION_MAKE
+};
 
 /* What await() tells the driver to do. */
 enum {
@@ -119,6 +125,7 @@ push_kept(lua_State *L, int key)
 
 extern const lua_CFunction real_functions[];
 int real_behave(lua_State *L);
+int real_do_number(lua_State *L);
 /* A light userdata that no stream can make. Called with it, the number of an
  * upvalue from 1 and a value, a C closure over native 0 stores the value into
  * that upvalue of its own. */
@@ -309,6 +316,31 @@ real_switch_compiler(lua_State *L, bool on)
 }
 static inline void
 real_forget_code(void)
+{
+}
+#endif
+/* Pushes an external string of these bytes; false: no memory for them. When the
+ * state has been closed all must have been given back; what a state that was
+ * left has not is freed when another is opened. */
+#if REAL_HAS_EXTERNAL
+bool real_push_external(lua_State *L, const char *bytes, size_t size);
+void real_expect_given_back(void);
+void real_forget_external(void);
+#else
+static inline bool
+real_push_external(lua_State *L, const char *bytes, size_t size)
+{
+  (void)L;
+  (void)bytes;
+  (void)size;
+  return false;
+}
+static inline void
+real_expect_given_back(void)
+{
+}
+static inline void
+real_forget_external(void)
 {
 }
 #endif

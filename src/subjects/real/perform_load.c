@@ -8,6 +8,7 @@
  * run: for half of the operands that is done, so that the VM's own instructions
  * and barriers run; for the others the API does it from outside.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +161,8 @@ real_perform_function(lua_State *L, struct op op)
 
 /* The text comes in pieces: a head and, for each constant and each nested
  * prototype, one or more. Up to 5.1 a chunk has no upvalue. Setting it ends the
- * call: nothing may be created after the store. */
+ * call: nothing may be created after the store. What is cut ends in the middle
+ * of a statement, a binary before its last byte. */
 #if REAL_OLD_API
 #define HEAD "local a=... if a==8 then return function()end end local x "
 #else
@@ -181,8 +183,10 @@ struct source {
   int constants, nested;
   int at;      /* the next piece: 0 the head */
   int inner;   /* constants of the nested one that is being written */
+  int pieces;  /* that may yet come */
+  bool is_cut, is_over;
   bool steps;  /* a micro-step comes between pieces */
-  size_t read; /* of the binary */
+  size_t read, end; /* of the binary */
   const struct image *image; /* that is used where it lies; NULL: none */
   char piece[PIECE_MAX];
 };
@@ -240,22 +244,35 @@ nested_piece(struct source *source, size_t *ret_size)
   return whole_piece("end ", ret_size);
 }
 
+/* NULL: there is none any more. */
 static const char *
-read_text(lua_State *L, void *user, size_t *ret_size)
+text_piece(struct source *source, size_t *ret_size)
 {
-  struct source *source = user;
-  (void)L;
-  step_between(source, source->at == 0);
   if (source->at == 0) {
     source->at++;
     return whole_piece(HEAD, ret_size);
   }
   if (source->at <= source->constants)
     return constant_piece(source, source->at++ - 1, ret_size);
-  if (source->nested)
-    return nested_piece(source, ret_size);
-  *ret_size = 0;
-  return NULL;
+  return source->nested ? nested_piece(source, ret_size) : NULL;
+}
+
+static const char *
+read_text(lua_State *L, void *user, size_t *ret_size)
+{
+  struct source *source = user;
+  const char *piece = NULL;
+  (void)L;
+  step_between(source, source->at == 0);
+  if (source->pieces-- > 0)
+    piece = text_piece(source, ret_size);
+  if (!piece && source->is_cut && !source->is_over) {
+    source->is_over = true;
+    piece = whole_piece("x=", ret_size);
+  }
+  if (!piece)
+    *ret_size = 0;
+  return piece;
 }
 
 static const char *
@@ -265,7 +282,7 @@ read_binary(lua_State *L, void *user, size_t *ret_size)
   (void)L;
   step_between(source, source->read == 0);
   const char *piece = binary.bytes + source->read;
-  size_t left = binary.size - source->read;
+  size_t left = source->end - source->read;
   *ret_size = left < BINARY_PIECE ? left : BINARY_PIECE;
   source->read += *ret_size;
   return *ret_size ? piece : NULL;
@@ -310,7 +327,7 @@ read_image(lua_State *L, void *user, size_t *ret_size)
   (void)L;
   step_between(source, source->read == 0);
   const char *piece = image->bytes + source->read;
-  size_t left = image->size - source->read, size = left ? 1 : 0;
+  size_t left = source->end - source->read, size = left ? 1 : 0;
   while (size < left && !is_long_string(piece + size, left - size))
     size++;
   source->read += size;
@@ -331,32 +348,62 @@ load_pieces(lua_State *L, lua_Reader reader, struct source *source)
 #endif
 }
 
+/* Dumps the function at the top, pops it, and pushes what is loaded from that.
+ * Gives lua_load's status. */
+static int
+load_again(lua_State *L, struct source *source)
+{
+  int status = real_dump(L, &binary);
+  if (status != 0) /* LuaJIT's allocates */
+    return status;
+  lua_pop(L, 1);
+  source->steps = true;
+  source->end = binary.size;
+  if (source->is_cut && (size_t)source->pieces < binary.size / BINARY_PIECE)
+    source->end = ((size_t)source->pieces + 1) * BINARY_PIECE;
+  if (source->is_cut && source->end >= binary.size)
+    source->end = binary.size - 1;
+#if LUA_VERSION_NUM >= 505
+  if (source->nested == NESTED_FIXED) {
+    source->image = keep_image(source->constants);
+    return source->image ? load_pieces(L, read_image, source) : LUA_ERRMEM;
+  }
+#endif
+  return load_pieces(L, read_binary, source);
+}
+
+static enum subject_status
+load(lua_State *L, struct op op, bool is_cut)
+{
+  bool is_binary = by_bytecode(op);
+  struct source whole = {.constants = (int)op.b,
+                         .nested = (int)op.c,
+                         .inner = -1,
+                         .pieces = INT_MAX,
+                         .steps = !is_binary};
+  struct source cut = whole;
+  cut.is_cut = true;
+  cut.pieces = (int)op.a;
+  int status =
+      load_pieces(L, read_text, is_cut && !is_binary ? &cut : &whole);
+  if (status == 0 && is_binary) {
+    whole.nested = cut.nested; /* which reading has counted down */
+    status = load_again(L, is_cut ? &cut : &whole);
+  }
+  if (status == LUA_ERRMEM)
+    return SUBJECT_NO_MEMORY;
+  if (is_cut && status == LUA_ERRSYNTAX)
+    return SUBJECT_DONE;
+  if (is_cut && status == 0) /* it must not be */
+    return SUBJECT_ERROR;
+  if (status != 0) /* it was caught: a finalizer's */
+    return (enum subject_status)STATUS_AGAIN;
+  pop_register(L, op.a);
+  return SUBJECT_DONE;
+}
+
 enum subject_status
 real_perform_load(lua_State *L, struct op op)
 {
-  bool is_binary = by_bytecode(op);
-  struct source source = {.constants = (int)op.b,
-                          .nested = (int)op.c,
-                          .inner = -1,
-                          .steps = !is_binary};
-  int status = load_pieces(L, read_text, &source);
-  if (status == 0 && is_binary) {
-    status = real_dump(L, &binary);
-    if (status != 0) /* LuaJIT's allocates */
-      return status == LUA_ERRMEM ? SUBJECT_NO_MEMORY : SUBJECT_ERROR;
-    lua_pop(L, 1);
-    source.steps = true;
-#if LUA_VERSION_NUM >= 505
-    if (op.c == NESTED_FIXED && !(source.image = keep_image((int)op.b)))
-      return SUBJECT_NO_MEMORY;
-    if (source.image)
-      status = load_pieces(L, read_image, &source);
-    else
-#endif
-    status = load_pieces(L, read_binary, &source);
-  }
-  if (status != 0) /* it was caught: one of a finalizer, or of no memory */
-    return status == LUA_ERRMEM ? SUBJECT_NO_MEMORY : STATUS_AGAIN;
-  pop_register(L, op.a);
-  return SUBJECT_DONE;
+  return load(L, op, op.code == OP_LOADCUT);
 }

@@ -104,6 +104,16 @@ long_string(lua_State *L, struct op op)
   pop_register(L, op.a);
 }
 
+static enum subject_status
+external_string(lua_State *L, struct op op)
+{
+  char bytes[OP_STRING_MAX];
+  if (!real_push_external(L, bytes, op_string_long(op.b, op.c, bytes)))
+    return SUBJECT_NO_MEMORY;
+  pop_register(L, op.a);
+  return SUBJECT_DONE;
+}
+
 static void
 concat(lua_State *L, struct op op)
 {
@@ -674,7 +684,10 @@ perform_function(lua_State *L, struct op op)
     return new_userdata(L, op);
   case OP_SETUV:
     return set_user_value(L, op);
+  case OP_EXTSTR:
+    return external_string(L, op);
   case OP_LOAD:
+  case OP_LOADCUT:
     return real_perform_load(L, op);
   default:
     return real_perform_function(L, op);
@@ -730,9 +743,11 @@ real_perform_value(lua_State *L, struct op op, struct subject_answer *answer)
     next(L, op, answer);
     break;
   case OP_INDEX:
+  case OP_CALLINDEX:
     index_get(L, op);
     break;
   case OP_NEWINDEX:
+  case OP_CALLSTORE:
     index_set(L, op);
     break;
   case OP_SETMETA:

@@ -291,14 +291,7 @@ survey_contents(struct survey *s, const GCObject *o, enum subject_kind kind)
     upvalue_edge(s, SUBJECT_LABEL_VALUE, puc_nil, (const UpVal *)o);
     break;
 #endif
-#if LUA_VERSION_NUM >= 505
-  case SUBJECT_KIND_STRING_LONG:
-    /* An external string's bytes. */
-    if (((const TString *)o)->shrlen == LSTRMEM)
-      part(s, puc_text((const TString *)o), puc_length((const TString *)o) + 1);
-    break;
-#endif
-  default:
+  default: /* an external string's bytes are no part: they lie outside */
     break;
   }
 }
