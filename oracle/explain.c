@@ -294,6 +294,9 @@ append_place(char *text, size_t size, uint8_t label, uint64_t bits,
   case SUBJECT_LABEL_METATABLE:
     append(text, size, "the metatable");
     return true;
+  case SUBJECT_LABEL_ENVIRONMENT:
+    append(text, size, "the environment");
+    return true;
   case SUBJECT_LABEL_UPVALUE:
     append(text, size, "upvalue %llu", number);
     return true;

@@ -235,6 +235,17 @@ shadow_resolve_call(const struct shadow *shadow, struct shadow_value object,
   return at.object;
 }
 
+static bool
+has_environment(const struct shadow *shadow, int32_t reg)
+{
+  struct shadow_value value = shadow_register(shadow, reg);
+
+  return shadow->traits->user_values == SUBJECT_USER_ENVIRONMENT &&
+         (is_closure(shadow, value) ||
+          shadow_is_kind(shadow, value, SUBJECT_KIND_CCLOSURE) ||
+          shadow_is_kind(shadow, value, SUBJECT_KIND_THREAD));
+}
+
 /* User value or upvalue n of the value, of which kinds (bits) may be. */
 static bool
 has_place(const struct shadow *shadow, struct shadow_value value,
@@ -490,6 +501,11 @@ shadow_admits(const struct shadow *shadow, struct op op)
   case OP_SETUV:
     return has_user_value(shadow, op.a, op.b) &&
            shadow_is_user_value(shadow, shadow_register(shadow, op.c));
+  case OP_SETENV:
+    return has_environment(shadow, op.a) &&
+           shadow_is_user_value(shadow, shadow_register(shadow, op.b));
+  case OP_GETENV:
+    return has_environment(shadow, op.b);
   case OP_CCLOSURE:
     return op.c > 0 && fits_nodes(shadow, 1);
   case OP_CLOSURE:

@@ -401,6 +401,15 @@ apply_setmeta(struct shadow *shadow, struct op op)
 }
 
 static enum shadow_result
+apply_setenv(struct shadow *shadow, struct op op)
+{
+  uint32_t node = node_in(shadow, op.a);
+
+  return set_metatable(shadow, node, SUBJECT_LABEL_ENVIRONMENT, shadow_nil(),
+                       &shadow->nodes[node].metatable, op.b);
+}
+
+static enum shadow_result
 apply_basicmeta(struct shadow *shadow, struct op op)
 {
   return set_metatable(shadow, SHADOW_ROOT, SUBJECT_LABEL_BASICMETA,
@@ -547,11 +556,15 @@ apply_share(struct shadow *shadow, struct op op)
 {
   uint32_t from = node_in(shadow, op.b);
   uint32_t id = new_closure(shadow, shadow->nodes[from].count);
+  struct shadow_value none = shadow_nil();
 
   if (!id)
     return SHADOW_NO_MEMORY;
   memcpy(shadow->nodes[id].as.cells, shadow->nodes[from].as.cells,
          sizeof shadow->nodes[id].as.cells);
+  shadow->nodes[id].metatable = shadow->nodes[from].metatable;
+  shadow_store(shadow, id, SUBJECT_LABEL_ENVIRONMENT, shadow_nil(), &none,
+               shadow_of_node_or_nil(shadow->nodes[id].metatable));
   return set_register(shadow, op.a, shadow_of_node(id));
 }
 
@@ -780,6 +793,12 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
     return set_register(shadow, op.a, node_of(shadow, op.b)->as.values[op.c]);
   case OP_SETUV:
     return apply_setuv(shadow, op);
+  case OP_SETENV:
+    return apply_setenv(shadow, op);
+  case OP_GETENV:
+    return set_register(
+        shadow, op.a,
+        shadow_of_node_or_nil(node_of(shadow, op.b)->metatable));
   case OP_CCLOSURE:
     return apply_cclosure(shadow, op);
   case OP_CLOSURE:

@@ -124,7 +124,7 @@ enum { SHADOW_CELLS_MAX = 3 };
 
 struct shadow_node {
   uint64_t sum;
-  uint32_t metatable; /* node, or 0 */
+  uint32_t metatable; /* node, or 0; of a closure or thread its environment */
   uint32_t marking;   /* number of the marking for finalization, or 0 */
   uint32_t owed_at;   /* where in owed; if marking is not 0 */
   uint8_t kind;       /* enum subject_kind */
@@ -139,6 +139,16 @@ struct shadow_node {
     int32_t behaviour; /* cdata: OP_BEHAVIOUR_* of its finalizer */
   } as;
 };
+
+/* What the node's field of that name is to it. */
+static inline uint8_t
+shadow_metatable_label(const struct shadow_node *node)
+{
+  bool has_metatable = node->kind == SUBJECT_KIND_TABLE ||
+                       node->kind == SUBJECT_KIND_USERDATA;
+
+  return has_metatable ? SUBJECT_LABEL_METATABLE : SUBJECT_LABEL_ENVIRONMENT;
+}
 
 enum shadow_node_flag {
   SHADOW_SPENT = 1,  /* it has had its finalizer and is not marked again [T] */

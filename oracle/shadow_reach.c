@@ -555,7 +555,7 @@ shadow_visit(const struct shadow *shadow, uint32_t id,
   const struct shadow_node *node = shadow->nodes + id;
 
   PENUMBRA_ASSERT(id < shadow->node_count);
-  visit_edge(&visit, SUBJECT_LABEL_METATABLE, shadow_nil(),
+  visit_edge(&visit, shadow_metatable_label(node), shadow_nil(),
              shadow_of_node_or_nil(node->metatable));
   if (node->kind == SUBJECT_KIND_ROOT)
     visit_root(shadow, &visit);
@@ -682,12 +682,12 @@ shadow_lookup(const struct shadow *shadow, uint32_t id, uint8_t label,
   PENUMBRA_ASSERT(id < shadow->node_count);
   if (node->kind == SUBJECT_KIND_ROOT)
     return look_root(shadow, label, key, ret_value);
-  if (node->kind == SUBJECT_KIND_THREAD)
-    return look_thread(shadow, &node->as.thread, label, key, ret_value);
-  if (label == SUBJECT_LABEL_METATABLE && (is_table || is_userdata)) {
+  if (label == shadow_metatable_label(node)) {
     *ret_value = shadow_of_node_or_nil(node->metatable);
     return true;
   }
+  if (node->kind == SUBJECT_KIND_THREAD)
+    return look_thread(shadow, &node->as.thread, label, key, ret_value);
   if (label == SUBJECT_LABEL_ENTRY && is_table) {
     struct shadow_value value = shadow_get(shadow, id, key);
 

@@ -234,6 +234,9 @@ add_step(struct text *text, const struct shadow *shadow,
   case SUBJECT_LABEL_METATABLE:
     add(text, ".metatable");
     break;
+  case SUBJECT_LABEL_ENVIRONMENT:
+    add(text, ".environment");
+    break;
   case SUBJECT_LABEL_UPVALUE:
     add(text, ".upvalue[%" PRIu64 "]", n);
     break;

@@ -144,6 +144,8 @@ enum subject_label {
                             * the subject has such, else the value */
   SUBJECT_LABEL_VALUE,     /* upvalue object: its value */
   SUBJECT_LABEL_USERVALUE, /* userdata: key n from 0 */
+  SUBJECT_LABEL_ENVIRONMENT, /* closure or thread, of versions that have it;
+                            * none if it is the globals table */
   SUBJECT_LABEL_PROTOTYPE, /* closure: its prototype */
   SUBJECT_LABEL_CONSTANT,  /* prototype: key n */
   SUBJECT_LABEL_NESTED,    /* prototype: key n */

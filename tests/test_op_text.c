@@ -138,6 +138,8 @@ test_op_text_prints_the_expected_words(void **state)
       {{OP_CALLSTORE, 1, 2, 3}, "callstore r1 r2 r3"},
       {{OP_LOADCUT, 200, 4, 2}, "loadcut 200 4 2"},
       {{OP_EXTSTR, 5, 17, 30}, "extstr r5 17 30"},
+      {{OP_SETENV, 1, 2, 0}, "setenv r1 r2"},
+      {{OP_GETENV, 3, 4, 0}, "getenv r3 r4"},
       {{OP_SETEVENT, 1, OP_EVENT_NEWINDEX, 2}, "setevent r1 __newindex r2"},
       {{OP_BASICMETA, OP_BASIC_LIGHTUD, 0, 0}, "basicmeta lightuserdata r0"},
       {{OP_RUNTO, OP_PHASE_SWEEP_FINALIZABLE, 0, 0}, "runto sweep-finalizable"},

@@ -258,8 +258,11 @@ test_shadow_streams_keep_sums_and_marks(void **state)
   times_called = 0;
   for (uint64_t seed = 0; seed < STREAMS; seed++)
     run_checked(shadow, seed);
-  for (int code = 0; code < OP_COUNT; code++) { /* 5.4 has not all */
-    if (!applied[code] && code != OP_NEWCDATA && code != OP_EXTSTR)
+  for (int code = 0; code < OP_COUNT; code++) {
+    bool is_of_others = code == OP_NEWCDATA || code == OP_EXTSTR ||
+                        code == OP_SETENV || code == OP_GETENV;
+
+    if (!applied[code] && !is_of_others) /* of versions but 5.4 */
       fail_msg("%s was never applied", op_infos[code].name);
   }
   assert_true(times_cleared > 100);

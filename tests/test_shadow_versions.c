@@ -67,6 +67,39 @@ test_versions_have_external_strings(void **state)
                           shadow_register(shadow, 1)));
 }
 
+/* Would catch one that is not held by what has it, nor handed on by share. */
+static void
+test_versions_have_environments(void **state)
+{
+  struct shadow *shadow = *state;
+  become(shadow, SUBJECT_LUA52);
+  run(shadow, "newtable r0 0 0; closure r1 r0 0");
+  refuse(shadow, "setenv r1 r0; getenv r2 r1");
+  become(shadow, SUBJECT_LUA51);
+  run(shadow, "newtable r0 0 0; closure r1 r0 1; cclosure r2 r3 1; "
+              "conew r4 r1; getenv r5 r1; cfunc r6 0; globals r7; str r8 1");
+  expect(shadow, 5, "nil");
+  refuse(shadow, "setenv r6 r0; getenv r5 r6; setenv r1 r7; setenv r1 r8; "
+                 "setenv r0 r0; getenv r5 r0");
+  run(shadow, "newtable r9 0 0; setenv r1 r9; newtable r9 0 0; setenv r2 r9; "
+              "newtable r9 0 0; setenv r4 r9; nil r9; share r10 r1");
+  for (int32_t of = 1; of <= 4; of = of == 2 ? 4 : of + 1) {
+    uint32_t node = node_in(shadow, of);
+    run(shadow, of == 1 ? "getenv r9 r1"
+                        : of == 2 ? "getenv r9 r2" : "getenv r9 r4");
+    uint32_t environment = node_in(shadow, 9);
+    run(shadow, "nil r9");
+    assert_true(shadow_is_reachable(shadow, environment));
+    expect_edge(shadow, node, SUBJECT_LABEL_ENVIRONMENT,
+                (struct shadow_value){0, SUBJECT_NIL},
+                of == 1 ? "table 8" : of == 2 ? "table 9" : "table 10");
+  }
+  run(shadow, "getenv r9 r10; getenv r11 r1");
+  assert_int_equal(node_in(shadow, 9), node_in(shadow, 11));
+  run(shadow, "setenv r1 r3; getenv r9 r1");
+  expect(shadow, 9, "nil");
+}
+
 /* One is owed its finalizer from the first, holds nothing, and is none of what
  * has a metatable. */
 static void
@@ -330,6 +363,7 @@ main(void)
   const struct CMUnitTest tests[] = {
       TEST(test_versions_have_one_kind_of_number),
       TEST(test_versions_have_external_strings),
+      TEST(test_versions_have_environments),
       TEST(test_versions_have_cdata),
       TEST(test_versions_hold_user_values),
       TEST(test_versions_lack_operations),

@@ -161,13 +161,16 @@ count_calls_anew(struct lab *lab)
 
 /* Finalizers that need memory, and make others, may keep each other going where
  * emergency collections find more to call. Judged where it is known when a step
- * begins: inside an operation of the subject's that takes all events. */
+ * begins: inside an operation in those steps that are told of, and everywhere
+ * in one of a subject that takes all events. */
 static void
 finalizer_called(struct lab *lab)
 {
+  uint32_t telling = lab->in_step ? SUBJECT_CAN_TELL_STEPS : 0;
   bool begins_are_known =
-      lab->performing ? lab->subject->capabilities & SUBJECT_CAN_EVENTS
-                      : lab->operation != OP_CLOSE;
+      lab->performing
+          ? lab->subject->capabilities & (SUBJECT_CAN_EVENTS | telling)
+          : lab->operation != OP_CLOSE;
   if (++lab->spent.calls > lab->spent.calls_max && begins_are_known)
     accuse_no_progress(lab, "a step does not come to an end of its finalizers");
 }

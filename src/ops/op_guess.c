@@ -67,6 +67,8 @@ static const uint16_t needs[OP_COUNT][3] = {
     [OP_SETGLOBALS] = {TABLE, 0, 0},
     [OP_CALLINDEX] = {0, HAS_META, 0},
     [OP_CALLSTORE] = {HAS_META, 0, 0},
+    [OP_SETENV] = {CLOSURE | CCLOSURE | COROUTINE, TABLE | NIL, 0},
+    [OP_GETENV] = {0, CLOSURE | CCLOSURE | COROUTINE, 0},
 };
 
 /* What register a holds afterwards. An operation that writes it and has no
@@ -98,7 +100,7 @@ static const bool reads_a[OP_COUNT] = {
     [OP_TBC] = true,      [OP_RESUME] = true,  [OP_YIELD] = true,
     [OP_COSET] = true,    [OP_COCLOSE] = true, [OP_UNREF] = true,
     [OP_SETMODE] = true,  [OP_SETGC] = true,   [OP_HOT] = true,
-    [OP_SETGLOBALS] = true, [OP_CALLSTORE] = true,
+    [OP_SETGLOBALS] = true, [OP_CALLSTORE] = true, [OP_SETENV] = true,
 };
 
 void

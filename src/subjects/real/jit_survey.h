@@ -318,10 +318,26 @@ survey_table(const struct survey *s, const GCtab *table)
 
 /* ---- functions ------------------------------------------------------- */
 
+/* That of the globals stands for nil. */
+static bool
+is_globals(const struct survey *s, const GCtab *environment)
+{
+  return environment == tabref(mainthread(s->g)->env);
+}
+
+static void
+environment_edge(const struct survey *s, const GCtab *environment)
+{
+  plain_edge(s,
+             is_globals(s, environment) ? SUBJECT_LABEL_INTERNAL
+                                        : SUBJECT_LABEL_ENVIRONMENT,
+             environment);
+}
+
 static void
 survey_function(const struct survey *s, GCfunc *function)
 {
-  edge_to(s, SUBJECT_LABEL_INTERNAL, 0, tabref(function->c.env));
+  environment_edge(s, tabref(function->c.env));
   if (isluafunc(function)) {
     plain_edge(s, SUBJECT_LABEL_PROTOTYPE, funcproto(function));
     for (uint32_t i = 0; i < function->l.nupvalues; i++)
@@ -517,7 +533,7 @@ survey_thread(const struct survey *s, lua_State *thread)
   part(s, tvref(thread->stack), thread->stacksize * sizeof(TValue));
   if (s->dead || !thread->stacksize)
     return;
-  edge_to(s, SUBJECT_LABEL_INTERNAL, 0, tabref(thread->env));
+  environment_edge(s, tabref(thread->env));
   survey_open_list(s, thread);
   if (!may_follow(s, tvref(thread->stack), "stack of a coroutine"))
     return;
@@ -535,9 +551,8 @@ survey_userdata(const struct survey *s, const GCudata *userdata)
   const GCtab *environment = tabref(userdata->env);
   plain_edge(s, SUBJECT_LABEL_METATABLE, tabref(userdata->metatable));
   edge_to(s,
-          environment == tabref(mainthread(s->g)->env)
-              ? SUBJECT_LABEL_INTERNAL
-              : SUBJECT_LABEL_USERVALUE,
+          is_globals(s, environment) ? SUBJECT_LABEL_INTERNAL
+                                     : SUBJECT_LABEL_USERVALUE,
           0, environment);
 }
 

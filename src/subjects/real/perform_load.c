@@ -110,6 +110,10 @@ join_to_share(lua_State *L)
   lua_remove(L, -2);
   for (int i = 1; i <= count; i++)
     lua_upvaluejoin(L, -1, i, -2, i);
+#if REAL_OLD_API
+  lua_getfenv(L, -2);
+  lua_setfenv(L, -2);
+#endif
 }
 #endif
 
@@ -135,10 +139,54 @@ share(lua_State *L, struct op op)
   return SUBJECT_DONE;
 }
 
+/* That of the globals stands for nil. */
+static enum subject_status
+set_environment(lua_State *L, struct op op)
+{
+#if REAL_OLD_API
+  push_register(L, op.a);
+  push_register(L, op.b);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    push_globals(L);
+  }
+  lua_setfenv(L, -2);
+  return SUBJECT_DONE;
+#else
+  (void)L;
+  (void)op;
+  return SUBJECT_UNSUPPORTED;
+#endif
+}
+
+static enum subject_status
+get_environment(lua_State *L, struct op op)
+{
+#if REAL_OLD_API
+  push_register(L, op.b);
+  lua_getfenv(L, -1);
+  push_globals(L);
+  if (lua_rawequal(L, -1, -2))
+    lua_pushnil(L);
+  else
+    lua_pop(L, 1);
+  pop_register(L, op.a);
+  return SUBJECT_DONE;
+#else
+  (void)L;
+  (void)op;
+  return SUBJECT_UNSUPPORTED;
+#endif
+}
+
 enum subject_status
 real_perform_function(lua_State *L, struct op op)
 {
   switch (op.code) {
+  case OP_SETENV:
+    return set_environment(L, op);
+  case OP_GETENV:
+    return get_environment(L, op);
   case OP_CCLOSURE:
     native_closure(L, op);
     return SUBJECT_DONE;

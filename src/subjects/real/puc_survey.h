@@ -519,6 +519,25 @@ own_upvalue(struct survey *s, const UpVal *upvalue)
 
 /* ---- other objects --------------------------------------------------- */
 
+#if LUA_VERSION_NUM == 501
+/* An environment: that of the globals stands for nil. */
+static bool
+puc_is_globals(const struct survey *s, const Table *environment)
+{
+  return (const void *)environment ==
+         (const void *)PUC_VALUE(&PUC_MAIN(s->g)->l_gt).gc;
+}
+
+static void
+environment_edge(struct survey *s, const Table *environment)
+{
+  plain_edge(s,
+             puc_is_globals(s, environment) ? SUBJECT_LABEL_INTERNAL
+                                            : SUBJECT_LABEL_ENVIRONMENT,
+             environment);
+}
+#endif
+
 static void
 survey_userdata(struct survey *s, const Udata *udata)
 {
@@ -534,10 +553,7 @@ survey_userdata(struct survey *s, const Udata *udata)
 #elif LUA_VERSION_NUM == 502
   edge_to(s, SUBJECT_LABEL_USERVALUE, 0, udata->uv.env);
 #else
-  /* An environment; that of the globals stands for nil. */
-  bool is_nil = (const void *)udata->uv.env ==
-                (const void *)PUC_VALUE(&PUC_MAIN(s->g)->l_gt).gc;
-  if (is_nil)
+  if (puc_is_globals(s, udata->uv.env))
     plain_edge(s, SUBJECT_LABEL_INTERNAL, udata->uv.env);
   else
     edge_to(s, SUBJECT_LABEL_USERVALUE, 0, udata->uv.env);
@@ -550,7 +566,7 @@ survey_c_closure(struct survey *s, const CClosure *closure)
   for (uint64_t i = 0; i < closure->nupvalues; i++)
     value_edge(s, SUBJECT_LABEL_UPVALUE, number(i), &closure->upvalue[i]);
 #if LUA_VERSION_NUM == 501
-  plain_edge(s, SUBJECT_LABEL_INTERNAL, closure->env);
+  environment_edge(s, closure->env);
 #endif
 }
 
@@ -559,7 +575,7 @@ survey_lua_closure(struct survey *s, const LClosure *closure)
 {
   plain_edge(s, SUBJECT_LABEL_PROTOTYPE, closure->p);
 #if LUA_VERSION_NUM == 501
-  plain_edge(s, SUBJECT_LABEL_INTERNAL, closure->env);
+  environment_edge(s, closure->env);
 #endif
   for (uint64_t i = 0; i < closure->nupvalues; i++) {
 #if LUA_VERSION_NUM == 503

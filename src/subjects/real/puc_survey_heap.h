@@ -183,7 +183,7 @@ survey_thread(struct survey *s, const lua_State *thread)
   else
     show_frames(s, thread);
 #if LUA_VERSION_NUM == 501
-  internal_edge(s, 0, value_of(s, &thread->l_gt));
+  environment_edge(s, (const Table *)PUC_VALUE(&thread->l_gt).gc);
 #endif
 #if LUA_VERSION_NUM != 503
   uint64_t n = 0;
