@@ -20,6 +20,9 @@
  */
 #include "oracle/check.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "oracle/explain.h"
 #include "oracle/state.h"
 
@@ -444,13 +447,29 @@ on_step_end(struct oracle *oracle)
 
 /* ---- all ------------------------------------------------------------- */
 
+/* For signatures: "lgc.c:12" of "DIR/lgc.c:12: condition", or nothing. */
+static void
+name_place(char *kinds, size_t size, const char *text)
+{
+  size_t length = strcspn(text, ":"), start = length;
+  length += text[length] ? 1 : 0;
+  size_t digits = strspn(text + length, "0123456789");
+  while (start > 0 && text[start - 1] != '/')
+    start--;
+  if (digits)
+    snprintf(kinds, size, "%.*s", (int)(length + digits - start),
+             text + start);
+}
+
 static void
 on_assertion(struct oracle *oracle, const struct subject_event *event)
 {
+  const char *text = event->text ? event->text : "an assertion failed";
   if (!explain_begin(oracle, LAW_ASSERTION))
     return;
-  explain_say(oracle, "%s", event->text ? event->text : "an assertion failed");
+  explain_say(oracle, "%s", text);
   explain_end(oracle);
+  name_place(oracle->finding.kinds, sizeof oracle->finding.kinds, text);
 }
 
 void

@@ -65,7 +65,8 @@ struct oracle_finding {
   char detail[ORACLE_TEXT_MAX];
   struct oracle_object objects[ORACLE_OBJECTS_MAX];
   uint32_t object_count;
-  /* Kinds, for the signature, as "table>string"; no numbers. */
+  /* Kinds, for the signature, as "table>string"; no numbers. Of an assertion
+   * its place, as "lgc.c:12". */
   char kinds[64];
 };
 

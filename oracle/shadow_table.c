@@ -315,6 +315,8 @@ shadow_set(struct shadow *shadow, uint32_t id, struct shadow_value key,
       index_entry(table, table->count);
     shadow->nodes[id].sum += shadow_hash(SUBJECT_LABEL_ENTRY, key, value);
     note_event(shadow, id, key, value);
+  } else if (!shadow_same(key, shadow_removed(shadow, id))) {
+    set_removed(table, shadow_nil()); /* nil for a new key may add it (5.2) */
   }
 }
 

@@ -724,6 +724,18 @@ test_oracle_tells_of_assertions(void **state)
                               .text = "top is in the stack"});
   expect_finding(LAW_ASSERTION);
   expect_text("top is in the stack");
+  assert_string_equal(oracle_finding(oracle)->kinds, "");
+}
+
+/* Would catch two assertions of one signature. */
+static void
+test_oracle_signs_assertions_with_their_place(void **state)
+{
+  (void)state;
+  tell((struct subject_event){.type = SUBJECT_EVENT_ASSERTION,
+                              .text = "/a/tree/lgc.c:1234: is_black: x > 0"});
+  expect_finding(LAW_ASSERTION);
+  assert_string_equal(oracle_finding(oracle)->kinds, "lgc.c:1234");
 }
 
 static void
@@ -797,6 +809,7 @@ main(void)
       T(finds_closers_that_nothing_calls),
       T(leaves_closers_at_the_end_alone),
       T(tells_of_assertions),
+      T(signs_assertions_with_their_place),
       T(takes_the_labs_word),
       T(trips_every_law_of_events),
   };

@@ -342,7 +342,11 @@ test_shadow_next_goes_on_from_a_removed_key(void **state)
   run(shadow, "delete r0 r5");
   refuse(shadow, "next r0 r1 r3; next r0 r5 r3");
   assert_true(admits(shadow, "next r0 r4 r3"));
-  run(shadow, "set r0 r2 r2; nil r6; seti r0 9 r6");
+  run(shadow, "set r0 r2 r2; nil r6; seti r0 1 r6");
+  assert_true(admits(shadow, "next r0 r4 r3"));
+  run(shadow, "seti r0 9 r6");
+  refuse(shadow, "next r0 r4 r3");
+  run(shadow, "seti r0 1 r2; delete r0 r5");
   assert_true(admits(shadow, "next r0 r4 r3"));
   run(shadow, "seti r0 9 r2");
   refuse(shadow, "next r0 r4 r3");

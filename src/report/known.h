@@ -7,7 +7,8 @@
  *   # subjects: puc544, puc54        those that break the law
  *   # signature: law|kinds|phase|operation
  *
- * A signature may stand more than once; a part that is * stands for any. The
+ * kinds is the place of an assertion that failed, as lgc.c:12. A signature may
+ * stand more than once; a part that is * stands for any. The
  * command and the fuzz targets call it.
  */
 #ifndef PENUMBRA_REPORT_KNOWN_H
