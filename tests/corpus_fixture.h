@@ -17,8 +17,9 @@
 
 #include "ops/ops.h"
 
-static inline struct stream
-read_input(const char *folder, const char *name)
+/* The caller owns the bytes. */
+static inline uint8_t *
+read_bytes(const char *folder, const char *name, size_t *ret_size)
 {
   char path[4096];
   snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -27,8 +28,16 @@ read_input(const char *folder, const char *name)
     fail_msg("%s cannot be opened", path);
   uint8_t *bytes = malloc(1 << 20);
   assert_non_null(bytes);
-  size_t size = fread(bytes, 1, 1 << 20, file);
+  *ret_size = fread(bytes, 1, 1 << 20, file);
   fclose(file);
+  return bytes;
+}
+
+static inline struct stream
+read_input(const char *folder, const char *name)
+{
+  size_t size;
+  uint8_t *bytes = read_bytes(folder, name, &size);
   struct stream stream;
   assert_int_equal(stream_decode(bytes, size, &stream), STREAM_OK);
   free(bytes);

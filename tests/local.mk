@@ -58,6 +58,7 @@ check-headers check-layering check-style:
 unit_tests = \
 	%D%/test_arena \
 	%D%/test_compiled \
+	%D%/test_corpus \
 	%D%/test_faults \
 	%D%/test_gc_calls \
 	%D%/test_gc_collector \

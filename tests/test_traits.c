@@ -110,6 +110,94 @@ test_what_is_known_of_tables_and_finalizers(void **state)
   assert_int_equal(lua55->old_after, 2);
 }
 
+/* Rows of yes and no: who has it, and who of the neighbours has it not. A cell
+ * that slips into the next column would be caught. */
+#define ONLY_FROM(field, without, with) \
+  do {                                  \
+    assert_false(without->field);       \
+    assert_true(with->field);           \
+  } while (0)
+
+static void
+test_what_is_known_of_the_language(void **state)
+{
+  (void)state;
+  ONLY_FROM(integers, lua52, lua53);
+  ONLY_FROM(integers, luajit, lua55);
+  assert_int_equal(lua50->user_values, SUBJECT_USER_VALUES_NONE);
+  assert_int_equal(lua51->user_values, SUBJECT_USER_ENVIRONMENT);
+  assert_int_equal(lua52->user_values, SUBJECT_USER_VALUE_TABLE);
+  assert_int_equal(lua53->user_values, SUBJECT_USER_VALUE_ANY);
+  assert_int_equal(lua54->user_values, SUBJECT_USER_VALUES_MANY);
+  assert_int_equal(luajit->user_values, SUBJECT_USER_ENVIRONMENT);
+  ONLY_FROM(closes_values, lua53, lua54);
+  ONLY_FROM(closes_values, luajit, lua55);
+  ONLY_FROM(closes_coroutines, lua53, lua54);
+  ONLY_FROM(closes_coroutines, lua51, luajit);
+  ONLY_FROM(joins_upvalues, lua51, lua52);
+  ONLY_FROM(joins_upvalues, lua50, luajit);
+  ONLY_FROM(catches_across_yields, lua51, lua52);
+  ONLY_FROM(catches_across_yields, lua50, luajit);
+  ONLY_FROM(load_upvalue, lua51, lua52);
+  ONLY_FROM(load_upvalue, luajit, lua55);
+  ONLY_FROM(external_strings, lua54, lua55);
+  ONLY_FROM(external_strings, luajit, lua55);
+  ONLY_FROM(cdata, lua55, luajit);
+}
+
+static void
+test_what_is_known_of_cycles(void **state)
+{
+  (void)state;
+  ONLY_FROM(threads_grey, lua50, lua51);
+  ONLY_FROM(fixed_grey, lua52, lua53);
+  ONLY_FROM(fixed_grey, luajit, lua55);
+  ONLY_FROM(pending_swept, lua52, lua53);
+  ONLY_FROM(pending_swept, luajit, lua55);
+  ONLY_FROM(ages_swept, lua54, lua55);
+  ONLY_FROM(mode_at_atomic, lua50, lua51);
+  ONLY_FROM(mode_at_atomic, lua53, lua54);
+  ONLY_FROM(mode_at_atomic, lua52, luajit);
+  ONLY_FROM(drops_finalized, lua50, lua51);
+  ONLY_FROM(drops_finalized, lua52, luajit);
+  ONLY_FROM(finalizes_tables, lua51, lua52);
+  ONLY_FROM(finalizes_tables, luajit, lua55);
+  ONLY_FROM(marked_when_set, lua51, lua52);
+  ONLY_FROM(marked_when_set, luajit, lua55);
+  ONLY_FROM(order_of_marking, lua51, lua52);
+  ONLY_FROM(order_of_marking, luajit, lua55);
+  ONLY_FROM(not_callable_ignored, lua51, lua52);
+  ONLY_FROM(not_callable_ignored, lua54, lua53);
+  ONLY_FROM(errors_warned, lua53, lua54);
+  ONLY_FROM(errors_warned, luajit, lua55);
+  ONLY_FROM(marks_at_close, lua54, lua53);
+  ONLY_FROM(marks_at_close, lua55, luajit);
+  ONLY_FROM(shrink_may_fail, lua53, lua54);
+  ONLY_FROM(shrink_may_fail, luajit, lua55);
+  ONLY_FROM(upvalues_linger, lua52, lua53);
+  ONLY_FROM(upvalues_linger, lua54, lua53);
+}
+
+static void
+test_what_is_known_of_pacing(void **state)
+{
+  (void)state;
+  ONLY_FROM(pause_of_total, lua52, lua53);
+  ONLY_FROM(pause_of_total, lua55, lua54);
+  ONLY_FROM(pause_of_total, lua51, lua50);
+  ONLY_FROM(step_saves_size, lua53, lua54);
+  ONLY_FROM(step_saves_size, luajit, lua55);
+  assert_int_equal(lua53->step_unit, 0);
+  assert_int_equal(lua54->step_unit, 16);
+  assert_int_equal(lua55->step_unit, 0);
+  ONLY_FROM(step_size_log2, lua53, lua54);
+  ONLY_FROM(step_size_log2, lua55, lua54);
+  ONLY_FROM(minor_of_total, lua53, lua54);
+  ONLY_FROM(minor_of_total, lua55, lua54);
+  ONLY_FROM(major_of_growth, lua53, lua54);
+  ONLY_FROM(major_of_growth, lua55, lua54);
+}
+
 static void
 expect_parameter(const struct subject_traits *traits, int which, uint8_t form,
                  unsigned initial)
@@ -147,6 +235,9 @@ main(void)
       cmocka_unit_test(test_every_row_is_filled),
       cmocka_unit_test(test_what_is_known_of_colours),
       cmocka_unit_test(test_what_is_known_of_tables_and_finalizers),
+      cmocka_unit_test(test_what_is_known_of_the_language),
+      cmocka_unit_test(test_what_is_known_of_cycles),
+      cmocka_unit_test(test_what_is_known_of_pacing),
       cmocka_unit_test(test_what_is_known_of_parameters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
