@@ -27,7 +27,7 @@
 enum {
   WORKERS_MAX = 64,
   SECONDS_MAX = 10000000,
-  REPLAY_SECONDS = 600, /* of processor time */
+  REPLAY_SECONDS = 60, /* of processor time */
   GRACE = 5,            /* seconds that a worker has to end */
   OVERTIME = 30         /* seconds that libFuzzer may be late */
 };

@@ -48,6 +48,7 @@ struct spent {
   uint64_t steps;         /* since it last got memory outside of them: a
                            * collector may make a cycle for each allocation */
   uint64_t allocations, refusals;
+  uint64_t pieces; /* that it loads: what is in each may be there already */
   uint64_t calls, calls_max; /* of finalizers, since a step began */
 };
 
@@ -142,12 +143,21 @@ blocks_max(const struct lab *lab)
   return lab->spent.blocks_before + lab->spent.allocations;
 }
 
-/* Each allocation that was refused may have made a whole collection. */
+/* Each allocation that was refused may have made a whole collection, and so may
+ * each piece that was loaded, if that is what the parameters ask for. */
 static uint64_t
 steps_max(const struct lab *lab)
 {
   return (STEPS_SLACK + STEPS_PER_BLOCK * blocks_max(lab)) *
-         (1 + lab->spent.refusals);
+         (1 + lab->spent.refusals + lab->spent.pieces);
+}
+
+static uint64_t
+pieces_of(struct op op)
+{
+  if (op.code != OP_LOAD && op.code != OP_LOADCUT)
+    return 0;
+  return (uint64_t)(op.b + op.c * (2 + op.b / 2));
 }
 
 /* ---- events ---------------------------------------------------------- */
@@ -387,7 +397,8 @@ carry_out(struct lab *lab, size_t index, struct op op)
   if (op.code == OP_SETUP || op.code == OP_CLOSE)
     return;
   lab->operation = op.code;
-  lab->spent = (struct spent){.blocks_before = arena_live_blocks(lab->arena)};
+  lab->spent = (struct spent){.blocks_before = arena_live_blocks(lab->arena),
+                              .pieces = pieces_of(op)};
   arena_suspend_refusals(lab->arena, !may_be_refused(lab, op));
   enum subject_status status = run_operation(lab, op);
   arena_recover(lab->arena);
