@@ -123,10 +123,13 @@ shadow_update_owed(struct shadow *shadow)
     if (shadow->nodes[id].kind != SUBJECT_KIND_USERDATA ||
         is_owed == may_owe(shadow, id))
       continue;
-    if (is_owed)
-      owe_no_more(shadow, id);
-    else
+    if (!is_owed) {
       shadow_owe_finalizer(shadow, id);
+      continue;
+    }
+    owe_no_more(shadow, id);
+    if (shadow->nodes[id].flags & SHADOW_LAPSED) /* it may wait already */
+      shadow->nodes[id].flags |= SHADOW_DOUBTFUL;
   }
 }
 

@@ -155,9 +155,10 @@ enum shadow_node_flag {
   SHADOW_LAPSED = 2, /* it has been unreachable since it was marked; of a
                       * userdata, ever */
   SHADOW_DOUBTFUL = 4, /* a userdata that has been unreachable while it had no
-                       * finalizer: the subject may have noticed, and then it
-                       * will never have one [T]; or a node whose finalizer may
-                       * have been passed over unseen */
+                       * finalizer, or lost it after that: the subject may
+                       * have noticed, and then it will never have one [T]; or
+                       * a node whose finalizer may have been passed over
+                       * unseen */
   SHADOW_WAS_WEAK = 8 /* a table that has been weak on both sides since a cycle
                        * began that may still go by that [T] */
 };

@@ -304,14 +304,28 @@ real_micro_step(struct subject_instance *instance)
     PUC_PLACE(L->top) -= 1;
 }
 
+/* Whether nothing is left to visit: up to 5.2 no state of its own says so. */
+static bool
+enters_atomic(const global_State *g)
+{
+#if LUA_VERSION_NUM <= 502
+  return !g->gray && !puc_rests_by_age(g);
+#else
+  (void)g;
+  return false;
+#endif
+}
+
 enum subject_phase
 real_phase(struct subject_instance *instance)
 {
-  switch (G(instance->state)->gcstate) {
+  const global_State *g = G(instance->state);
+  switch (g->gcstate) {
   case GCSpause:
     return SUBJECT_PHASE_PAUSE;
   case GCSpropagate:
-    return SUBJECT_PHASE_PROPAGATE;
+    return enters_atomic(g) ? SUBJECT_PHASE_ENTER_ATOMIC
+                            : SUBJECT_PHASE_PROPAGATE;
 #if LUA_VERSION_NUM >= 504
   case GCSenteratomic:
     return SUBJECT_PHASE_ENTER_ATOMIC;

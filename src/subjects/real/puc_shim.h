@@ -545,14 +545,20 @@ puc_is_marking(const global_State *g)
 #endif
 }
 
+/* In 5.2 an object that is moved to another list is old no longer (lgc.h: MOVE
+ * OLD), but black: minor collections pass over it all the same. */
 static inline uint8_t
-puc_age(const GCObject *o)
+puc_age(const global_State *g, const GCObject *o)
 {
 #if LUA_VERSION_NUM >= 504
+  (void)g;
   return (uint8_t)(o->marked & AGEBITS);
 #elif LUA_VERSION_NUM == 502
-  return PUC_MARK(o) & 1 << OLDBIT ? SUBJECT_AGE_OLD : SUBJECT_AGE_NEW;
+  bool is_old = PUC_MARK(o) & 1 << OLDBIT ||
+                (puc_rests_by_age(g) && PUC_MARK(o) & 1 << BLACKBIT);
+  return is_old ? SUBJECT_AGE_OLD : SUBJECT_AGE_NEW;
 #else
+  (void)g;
   (void)o;
   return SUBJECT_AGE_NEW;
 #endif

@@ -358,7 +358,7 @@ survey_object(struct survey *s, const GCObject *o, struct place place)
       .kind = (uint8_t)kind,
       .colour = (uint8_t)puc_colour(s->g, o),
       .list = (uint8_t)place.list,
-      .age = puc_age(o),
+      .age = puc_age(s->g, o),
       .segment = (uint8_t)place.segment,
       .flags = (uint8_t)flags_of(s, o, kind, &place)};
   if (kind <= SUBJECT_KIND_STRING_LONG) {
