@@ -281,6 +281,10 @@ test_twin_leaves_out_what_may_differ(void **state)
   expect_row("restart\nstop\n", TWIN_WEIGHT, 1);
   expect_row("failalloc 3\nheaplimit 4\noutofmem 2\n", TWIN_REFUSALS, 3);
   expect_row("cfunc r0 2\ncfunc r0 6\ncfunc r0 3\n", TWIN_CLOSERS, 2);
+  expect_row("newtable r0 0 0\nnewtable r1 0 0\ncfunc r2 7\n"
+             "setevent r1 __index r2\nsetmeta r0 r1\ncallindex r3 r0 r0\n"
+             "cfunc r2 1\nsetevent r1 __index r2\ncallindex r3 r0 r0\n",
+             TWIN_REGISTERS, 1);
   expect_row("newtable r0 0 0\nint r1 1\nseti r0 1 r1\nlen r2 r0\n",
              TWIN_BORDERS, 0);
   expect_row("newtable r0 0 0\nint r1 1\nseti r0 2 r1\nlen r2 r0\n"

@@ -8,7 +8,8 @@
 
 #define NONE TWIN_DIFFERENCES
 
-enum { CLOSERS = 4, CLOSER_STEPS = 2 }; /* op cfunc */
+/* op cfunc */
+enum { CLOSERS = 4, CLOSER_STEPS = 2, CLOSER_COLLECTS = 3 };
 
 struct scene {
   const struct twin_pair *pair;
@@ -101,7 +102,8 @@ entry_by_name(const struct scene *scene, uint32_t table, const char *name,
   return id ? entry(scene, table, key) : NONE;
 }
 
-/* All tables on the way of __index or __newindex, and their metatables. */
+/* All tables on the way of __index or __newindex, and their metatables; then a
+ * function that is called. */
 static enum twin_difference
 chain(const struct scene *scene, int32_t reg, int32_t event)
 {
@@ -114,6 +116,8 @@ chain(const struct scene *scene, int32_t reg, int32_t event)
       shadow_string_find(shadow, (const uint8_t *)name, length), SHADOW_STRING};
   for (int links = 0; links <= OP_META_CHAIN_MAX; links++) {
     struct shadow_value metatable;
+    if (at.tag == SUBJECT_CFUNC && at.bits % CLOSERS == CLOSER_COLLECTS)
+      return TWIN_REGISTERS;
     if (at.tag != SHADOW_NODE)
       return NONE;
     if (oracle_has_loose(scene->oracle, scene->firm, (uint32_t)at.bits))
@@ -286,8 +290,10 @@ twin_leaves_out(const struct twin_pair *pair, const struct oracle *oracle,
   case OP_NEXT:
     return next_in(&scene, op);
   case OP_INDEX:
+  case OP_CALLINDEX:
     return chain(&scene, op.b, OP_EVENT_INDEX);
   case OP_NEWINDEX:
+  case OP_CALLSTORE:
     row = chain(&scene, op.a, OP_EVENT_NEWINDEX);
     return row == NONE ? set_by_register(&scene, op.b) : row;
   case OP_DELETE:
