@@ -506,6 +506,8 @@ shadow_admits(const struct shadow *shadow, struct op op)
            shadow_is_user_value(shadow, shadow_register(shadow, op.b));
   case OP_GETENV:
     return has_environment(shadow, op.b);
+  case OP_LIBRARY:
+    return shadow->traits->libraries;
   case OP_CCLOSURE:
     return op.c > 0 && fits_nodes(shadow, 1);
   case OP_CLOSURE:

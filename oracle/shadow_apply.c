@@ -700,6 +700,7 @@ perform(struct shadow *shadow, struct op op, const struct shadow_value *answer,
   case OP_HEAPLIMIT:
   case OP_CHURN:
   case OP_LOADCUT:
+  case OP_LIBRARY:
   case OP_CLOSE:
   case OP_PARAM:
   case OP_OUTOFMEM:

@@ -406,6 +406,7 @@ struct subject_traits {
                                * protected call: else there are none */
   bool load_upvalue;   /* what is loaded has the globals as its upvalue, and
                         * the registry holds them */
+  bool libraries;      /* loads libraries of its own */
   bool external_strings; /* can make long strings of bytes that lie outside of
                           * the heap */
   bool cdata;          /* has cdata, whose finalizers are found by the sweep:

@@ -140,6 +140,7 @@ test_op_text_prints_the_expected_words(void **state)
       {{OP_EXTSTR, 5, 17, 30}, "extstr r5 17 30"},
       {{OP_SETENV, 1, 2, 0}, "setenv r1 r2"},
       {{OP_GETENV, 3, 4, 0}, "getenv r3 r4"},
+      {{OP_LIBRARY, 2, 0, 0}, "library 2"},
       {{OP_SETEVENT, 1, OP_EVENT_NEWINDEX, 2}, "setevent r1 __newindex r2"},
       {{OP_BASICMETA, OP_BASIC_LIGHTUD, 0, 0}, "basicmeta lightuserdata r0"},
       {{OP_RUNTO, OP_PHASE_SWEEP_FINALIZABLE, 0, 0}, "runto sweep-finalizable"},

@@ -100,6 +100,19 @@ test_versions_have_environments(void **state)
   expect(shadow, 9, "nil");
 }
 
+/* What it makes is nobody's. */
+static void
+test_versions_have_libraries(void **state)
+{
+  struct shadow *shadow = *state;
+  become(shadow, SUBJECT_LUA51);
+  refuse(shadow, "library 0");
+  become(shadow, SUBJECT_LUAJIT);
+  uint32_t count = shadow_node_count(shadow);
+  run(shadow, "library 0; library 3");
+  assert_int_equal(shadow_node_count(shadow), count);
+}
+
 /* One is owed its finalizer from the first, holds nothing, and is none of what
  * has a metatable. */
 static void
@@ -364,6 +377,7 @@ main(void)
       TEST(test_versions_have_one_kind_of_number),
       TEST(test_versions_have_external_strings),
       TEST(test_versions_have_environments),
+      TEST(test_versions_have_libraries),
       TEST(test_versions_have_cdata),
       TEST(test_versions_hold_user_values),
       TEST(test_versions_lack_operations),

@@ -142,6 +142,7 @@ test_what_is_known_of_the_language(void **state)
   ONLY_FROM(load_upvalue, luajit, lua55);
   ONLY_FROM(external_strings, lua54, lua55);
   ONLY_FROM(external_strings, luajit, lua55);
+  ONLY_FROM(libraries, lua51, luajit);
   ONLY_FROM(cdata, lua55, luajit);
 }
 

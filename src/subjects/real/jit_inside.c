@@ -3,7 +3,8 @@
  * What the adapter does inside LuaJIT's structures because no API does it: it
  * aims the driver's function expressions at registers, so that a few of them
  * capture any; dumps without names; takes the VM's own pcall out of its
- * library; and makes cdata. No reference is stored past a barrier here.
+ * library; makes cdata; and loads libraries. No reference is stored past a
+ * barrier here.
  */
 #ifndef LUA_CORE
 #define LUA_CORE
@@ -84,6 +85,36 @@ real_push_pcall(lua_State *L)
   lua_setfield(L, LUA_REGISTRYINDEX, "_LOADED");
   lua_pushnil(L);
   lua_setfield(L, LUA_REGISTRYINDEX, "_PRELOAD");
+}
+
+/* ---- libraries ------------------------------------------------------- */
+
+static const struct {
+  const char *name;
+  lua_CFunction open;
+} libraries[] = {{LUA_MATHLIBNAME, luaopen_math},
+                 {LUA_TABLIBNAME, luaopen_table},
+                 {LUA_BITLIBNAME, luaopen_bit}};
+
+enum { LIBRARIES = sizeof libraries / sizeof *libraries };
+
+/* Where a library finds its table it makes none, which would be a global. */
+void
+real_keep_libraries(lua_State *L)
+{
+  lua_createtable(L, 0, LIBRARIES);
+  for (int i = 0; i < LIBRARIES; i++) {
+    lua_newtable(L);
+    lua_setfield(L, -2, libraries[i].name);
+  }
+  lua_setfield(L, LUA_REGISTRYINDEX, "_LOADED");
+}
+
+void
+real_load_library(lua_State *L, int32_t number)
+{
+  lua_pushcfunction(L, libraries[number % LIBRARIES].open);
+  lua_call(L, 0, 0);
 }
 
 /* ---- cdata ----------------------------------------------------------- */

@@ -249,13 +249,17 @@ may_be_lost(cTValue *value)
   return tvisgcv(value) && !tvisstr(value);
 }
 
-/* Low integer keys of the registry are the adapter's own. */
+/* Low integer keys of the registry are the adapter's own, and names with an
+ * underscore first are those of the libraries. */
 static bool
 is_internal(const struct survey *s, const GCtab *table,
-            struct subject_value key)
+            struct subject_value key, cTValue *key_at)
 {
-  return table == tabV(&s->g->registrytv) && key.tag == SUBJECT_INTEGER &&
-         (int64_t)key.bits < REAL_REFERENCE;
+  if (table != tabV(&s->g->registrytv))
+    return false;
+  if (key_at && tvisstr(key_at))
+    return strVdata(key_at)[0] == '_';
+  return key.tag == SUBJECT_INTEGER && (int64_t)key.bits < REAL_REFERENCE;
 }
 
 static void
@@ -265,8 +269,8 @@ entry(const struct survey *s, const GCtab *table, struct weakness weak,
   if (s->dead || tvisnil(value))
     return;
   struct subject_edge e = {.key = key, .value = value_of(s, value)};
-  e.label = is_internal(s, table, key) ? SUBJECT_LABEL_INTERNAL
-                                       : SUBJECT_LABEL_ENTRY;
+  e.label = is_internal(s, table, key, key_at) ? SUBJECT_LABEL_INTERNAL
+                                               : SUBJECT_LABEL_ENTRY;
   if (weak.keys && key_at && may_be_lost(key_at))
     e.key_strength = SUBJECT_WEAK;
   if (weak.values && may_be_lost(value))

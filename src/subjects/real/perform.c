@@ -204,6 +204,9 @@ set_up(lua_State *L)
 {
   keep_names(L);
   keep_functions(L);
+#if REAL_JIT
+  real_keep_libraries(L);
+#endif
   make_main(L);
   make_seeds(L);
   return 0;

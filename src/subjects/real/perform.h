@@ -296,6 +296,9 @@ int real_dump_by(lua_State *L, lua_Writer writer, void *user);
 #if REAL_JIT
 /* Pushes the VM's own pcall, across which a coroutine can yield. */
 void real_push_pcall(lua_State *L);
+/* Makes empty tables of libraries, which a load of one fills anew each time. */
+void real_keep_libraries(lua_State *L);
+void real_load_library(lua_State *L, int32_t number);
 /* Pushes a fresh cdata, as ffi.new does; false: this release cannot without its
  * library. Pops a function, which becomes the finalizer of the cdata below it,
  * as ffi.gc does. */

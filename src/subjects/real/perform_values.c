@@ -822,6 +822,9 @@ real_perform_value(lua_State *L, struct op op, struct subject_answer *answer)
 #if REAL_JIT
   case OP_NEWCDATA:
     return new_cdata(L, op);
+  case OP_LIBRARY:
+    real_load_library(L, op.a);
+    break;
 #endif
   default:
     return perform_function(L, op);
