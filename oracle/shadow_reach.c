@@ -682,7 +682,9 @@ shadow_lookup(const struct shadow *shadow, uint32_t id, uint8_t label,
   PENUMBRA_ASSERT(id < shadow->node_count);
   if (node->kind == SUBJECT_KIND_ROOT)
     return look_root(shadow, label, key, ret_value);
-  if (label == shadow_metatable_label(node)) {
+  if (label == shadow_metatable_label(node) &&
+      (label == SUBJECT_LABEL_METATABLE ||
+       shadow->traits->user_values == SUBJECT_USER_ENVIRONMENT)) {
     *ret_value = shadow_of_node_or_nil(node->metatable);
     return true;
   }
