@@ -19,10 +19,8 @@
 
 /* The caller owns the bytes. */
 static inline uint8_t *
-read_bytes(const char *folder, const char *name, size_t *ret_size)
+read_file(const char *path, size_t *ret_size)
 {
-  char path[4096];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
   FILE *file = fopen(path, "rb");
   if (!file)
     fail_msg("%s cannot be opened", path);
@@ -31,6 +29,14 @@ read_bytes(const char *folder, const char *name, size_t *ret_size)
   *ret_size = fread(bytes, 1, 1 << 20, file);
   fclose(file);
   return bytes;
+}
+
+static inline uint8_t *
+read_bytes(const char *folder, const char *name, size_t *ret_size)
+{
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return read_file(path, ret_size);
 }
 
 static inline struct stream

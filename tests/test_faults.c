@@ -23,6 +23,7 @@
 #include "lab/lab.h"
 #include "ops/op_text.h"
 #include "subjects/subjects.h"
+#include "tests/corpus_fixture.h"
 
 enum { FAULTS_MAX = 256 };
 
@@ -31,19 +32,6 @@ struct outcome {
   enum law law;
   char message[ORACLE_TEXT_MAX];
 };
-
-static char *
-read_file(const char *path, size_t *ret_size)
-{
-  FILE *file = fopen(path, "rb");
-  if (!file)
-    fail_msg("%s cannot be opened", path);
-  char *text = malloc(1 << 20);
-  assert_non_null(text);
-  *ret_size = fread(text, 1, 1 << 20, file);
-  fclose(file);
-  return text;
-}
 
 static struct stream
 read_seed(const char *seed)
@@ -55,8 +43,8 @@ read_seed(const char *seed)
   struct stream stream;
   struct stream_text_error error;
   size_t size;
-  char *text = read_file(path, &size);
-  if (stream_parse(text, size, &stream, &error) != STREAM_OK)
+  uint8_t *text = read_file(path, &size);
+  if (stream_parse((const char *)text, size, &stream, &error) != STREAM_OK)
     fail_msg("%s:%zu: %s", path, error.line, error.message);
   free(text);
   return stream;

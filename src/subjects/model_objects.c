@@ -178,7 +178,7 @@ call_index(struct gc_thread *t, struct op op)
 }
 
 static enum subject_status
-call_newindex(struct gc_thread *t, struct op op)
+call_store(struct gc_thread *t, struct op op)
 {
   gc_push_copy(t, slot(op.b));
   gc_push_copy(t, slot(op.c));
@@ -628,7 +628,7 @@ model_perform_object(struct gc_thread *t, struct op op,
   case OP_CALLINDEX:
     return call_index(t, op);
   case OP_CALLSTORE:
-    return call_newindex(t, op);
+    return call_store(t, op);
   case OP_SETMETA:
     return set_metatable(t, op);
   case OP_BASICMETA:

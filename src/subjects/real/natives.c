@@ -280,9 +280,7 @@ real_behave(lua_State *L)
 static bool
 is_metamethod(lua_State *L)
 {
-  uint8_t code = real_instance->op.code;
-  return (code == OP_CALLINDEX || code == OP_CALLSTORE) &&
-         lua_gettop(L) > OBJECT;
+  return calls_metamethod(real_instance->op) && lua_gettop(L) > OBJECT;
 }
 
 /* Only versions with to-be-closed values call natives for anything else. */

@@ -485,17 +485,11 @@ is_finalizers_error(int status)
 #endif
 }
 
-static bool
-calls_metamethod(uint8_t code)
-{
-  return code == OP_CALLINDEX || code == OP_CALLSTORE;
-}
-
 /* Calls what has been pushed. Gives lua_pcall's status. */
 static int
 run(lua_State *L, struct op op)
 {
-  if (calls_metamethod(op.code)) {
+  if (calls_metamethod(op)) {
     real_hold(real_instance, true);
     int status = lua_pcall(L, 0, 0, 0);
     real_hold(real_instance, false);
@@ -517,7 +511,7 @@ protect(struct subject_instance *real)
   lua_State *L = real->state;
   for (uint32_t i = 0; i < REDONE_MAX; i++) {
     push_function(L, FUNCTION_PERFORM);
-    if (!real_may_collect(real->op) || calls_metamethod(real->op.code))
+    if (!real_may_collect(real->op) || calls_metamethod(real->op))
       real_hold_collector(real, true);
     int status = run(L, real->op);
     real_hold_collector(real, false);

@@ -211,6 +211,13 @@ by_bytecode(struct op op)
   return (op.a ^ op.b ^ op.c) & 1;
 }
 
+/* Whether an operation calls a C function through __index or __newindex. */
+static inline bool
+calls_metamethod(struct op op)
+{
+  return op.code == OP_CALLINDEX || op.code == OP_CALLSTORE;
+}
+
 /* ---- perform.c ------------------------------------------------------- */
 
 /* Whether the collector may run in an operation. */
@@ -330,14 +337,6 @@ bool real_push_external(lua_State *L, const char *bytes, size_t size);
 void real_expect_given_back(void);
 void real_forget_external(void);
 #else
-static inline bool
-real_push_external(lua_State *L, const char *bytes, size_t size)
-{
-  (void)L;
-  (void)bytes;
-  (void)size;
-  return false;
-}
 static inline void
 real_expect_given_back(void)
 {

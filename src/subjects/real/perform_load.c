@@ -139,11 +139,11 @@ share(lua_State *L, struct op op)
   return SUBJECT_DONE;
 }
 
+#if REAL_OLD_API
 /* That of the globals stands for nil. */
-static enum subject_status
+static void
 set_environment(lua_State *L, struct op op)
 {
-#if REAL_OLD_API
   push_register(L, op.a);
   push_register(L, op.b);
   if (lua_isnil(L, -1)) {
@@ -151,18 +151,11 @@ set_environment(lua_State *L, struct op op)
     push_globals(L);
   }
   lua_setfenv(L, -2);
-  return SUBJECT_DONE;
-#else
-  (void)L;
-  (void)op;
-  return SUBJECT_UNSUPPORTED;
-#endif
 }
 
-static enum subject_status
+static void
 get_environment(lua_State *L, struct op op)
 {
-#if REAL_OLD_API
   push_register(L, op.b);
   lua_getfenv(L, -1);
   push_globals(L);
@@ -171,22 +164,21 @@ get_environment(lua_State *L, struct op op)
   else
     lua_pop(L, 1);
   pop_register(L, op.a);
-  return SUBJECT_DONE;
-#else
-  (void)L;
-  (void)op;
-  return SUBJECT_UNSUPPORTED;
-#endif
 }
+#endif
 
 enum subject_status
 real_perform_function(lua_State *L, struct op op)
 {
   switch (op.code) {
+#if REAL_OLD_API
   case OP_SETENV:
-    return set_environment(L, op);
+    set_environment(L, op);
+    return SUBJECT_DONE;
   case OP_GETENV:
-    return get_environment(L, op);
+    get_environment(L, op);
+    return SUBJECT_DONE;
+#endif
   case OP_CCLOSURE:
     native_closure(L, op);
     return SUBJECT_DONE;

@@ -104,6 +104,7 @@ long_string(lua_State *L, struct op op)
   pop_register(L, op.a);
 }
 
+#if REAL_HAS_EXTERNAL
 static enum subject_status
 external_string(lua_State *L, struct op op)
 {
@@ -113,6 +114,7 @@ external_string(lua_State *L, struct op op)
   pop_register(L, op.a);
   return SUBJECT_DONE;
 }
+#endif
 
 static void
 concat(lua_State *L, struct op op)
@@ -684,8 +686,10 @@ perform_function(lua_State *L, struct op op)
     return new_userdata(L, op);
   case OP_SETUV:
     return set_user_value(L, op);
+#if REAL_HAS_EXTERNAL
   case OP_EXTSTR:
     return external_string(L, op);
+#endif
   case OP_LOAD:
   case OP_LOADCUT:
     return real_perform_load(L, op);
